@@ -60,20 +60,10 @@ from ohm_subagents._plugins.suites.finalization import input_schema as finalize_
 from ohm_subagents._plugins.suites.finalization import parse_final as parse_finalized
 from ohm_subagents._plugins.suites.finalization import parse_fitting
 from ohm_subagents._plugins.suites.image import Image
-from ohm_subagents._plugins.suites.interface import (
-    EventHandler,
-    Executor,
-    JsonObject,
-    OnUpdate,
-    SessionTask,
-    SuiteContext,
-    Tool,
-    ToolCall,
-    ToolResult,
-    ToolSuiteSpec,
-)
+from ohm_subagents._plugins.suites.interface import EventHandler, Executor, SessionTask, SuiteContext, ToolSuiteSpec
 from ohm_subagents._plugins.suites.observer import Observer
 from ohm_subagents._plugins.suites.profile_source import ProfileSource
+from ohm_subagents._plugins.suites.tool import JsonObject, OnUpdate, Tool, ToolCall, ToolResult
 from ohm_subagents._views.theme import Theme, View
 from ohm_subagents.contract import (
     THINKING_LEVELS,

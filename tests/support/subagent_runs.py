@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from run_requests import changed, run_request
 
 from ohm_subagents._plugins.backends.context import BackendContext
-from ohm_subagents._plugins.suites.interface import Tool, ToolCall, ToolResult
+from ohm_subagents._plugins.suites.tool import Tool, ToolCall, ToolResult
 from ohm_subagents.backends.in_process.options import InProcessOptions
 from ohm_subagents.backends.in_process.providers import custom_model_specs
 from ohm_subagents.backends.in_process.spec import interactive_sdk_spec

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.orchestrator import Orchestrator
     from ohm_subagents._orchestrator.task_options import TaskOptions
     from ohm_subagents._plugins.stores import Store
-    from ohm_subagents._plugins.suites.interface import ToolResult
+    from ohm_subagents._plugins.suites.tool import ToolResult
     from ohm_subagents.contract.events import Event, TaskEvent
     from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.listed_task import ListedTask

@@ -10,7 +10,7 @@ from anyio.lowlevel import checkpoint
 from ohm_subagents._app.answers import answer_of, envelope_of
 from ohm_subagents._app.handle import Handle, one_item, start_item
 from ohm_subagents._app.options import CallOptions, RunOptions, overrides_of, parent_of, task_options
-from ohm_subagents._plugins.suites.interface import ToolCall, ToolResult
+from ohm_subagents._plugins.suites.tool import ToolCall, ToolResult
 from ohm_subagents._tools.tool import as_json, unknown_tool
 from ohm_subagents.contract.commands import Start, StartItem
 from ohm_subagents.contract.ids import CallId, TaskId
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from ohm_subagents._app.calls import Call
     from ohm_subagents._app.engine import Engine
-    from ohm_subagents._plugins.suites.interface import OnUpdate, Tool
     from ohm_subagents._plugins.suites.observer import Observer
+    from ohm_subagents._plugins.suites.tool import OnUpdate, Tool
     from ohm_subagents.contract.envelope import DataT, Envelope
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.events import TaskEvent

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ohm_subagents._app.sources import Sources
     from ohm_subagents._orchestrator.observe.host_faults import HostFaults
     from ohm_subagents._plugins.suites.embedding import Host, WidgetPlacement
-    from ohm_subagents._plugins.suites.interface import JsonObject
+    from ohm_subagents._plugins.suites.tool import JsonObject
     from ohm_subagents.contract.ids import Clock
 
 Answer = TypeVar("Answer")

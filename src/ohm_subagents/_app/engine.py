@@ -24,7 +24,8 @@ from ohm_subagents._orchestrator.running import RunningTasks
 from ohm_subagents._orchestrator.warming import warmed_up
 from ohm_subagents._plugins.backends.interface import ToolRowRequest
 from ohm_subagents._plugins.suites.function_tool import tool
-from ohm_subagents._plugins.suites.interface import UNMOUNTED, HostDoor, SuiteContext, Tool
+from ohm_subagents._plugins.suites.interface import UNMOUNTED, HostDoor, SuiteContext
+from ohm_subagents._plugins.suites.tool import Tool
 from ohm_subagents._policy.permissions import visible
 from ohm_subagents._store.opening import MissingStore
 from ohm_subagents._tools.mounting import safe_source, safe_tool
@@ -48,8 +49,9 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.backends.pool import BackendPool
     from ohm_subagents._plugins.stores import Store
     from ohm_subagents._plugins.suites.embedding import Host
-    from ohm_subagents._plugins.suites.interface import DiagnosticSource, ToolResult, ToolSource, ToolSuiteSpec
+    from ohm_subagents._plugins.suites.interface import DiagnosticSource, ToolSuiteSpec
     from ohm_subagents._plugins.suites.settings import Settings
+    from ohm_subagents._plugins.suites.tool import ToolResult, ToolSource
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.events import TaskEvent
     from ohm_subagents.contract.ids import TaskId

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ohm_subagents._orchestrator.observe.logger import Logger
-    from ohm_subagents._plugins.suites.interface import EventHandler, JsonObject
+    from ohm_subagents._plugins.suites.interface import EventHandler
+    from ohm_subagents._plugins.suites.tool import JsonObject
 
 
 NOTHING: Final[Mapping[str, object]] = MappingProxyType({})

@@ -11,7 +11,8 @@ from ohm_subagents._config.trust import Trust
 from ohm_subagents._plugins.backends.interface import BackendSpec
 from ohm_subagents._plugins.backends.model_choice import ModelChoice
 from ohm_subagents._plugins.host.host import PluginInfo
-from ohm_subagents._plugins.suites.interface import Tool, ToolSuiteSpec
+from ohm_subagents._plugins.suites.interface import ToolSuiteSpec
+from ohm_subagents._plugins.suites.tool import Tool
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.place import Place

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
         EventHandler,
         HostDoor,
         SuiteContext,
-        ToolSource,
         ToolSuiteSpec,
     )
+    from ohm_subagents._plugins.suites.tool import ToolSource
     from ohm_subagents._views.theme import Theme
     from ohm_subagents.contract.diagnostics import Diagnostic
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ohm_subagents._app.sources import ConfigSource
     from ohm_subagents._config.schema import OhmConfig
     from ohm_subagents._plugins.stores import Store
-    from ohm_subagents._plugins.suites.interface import JsonObject, Tool
+    from ohm_subagents._plugins.suites.tool import JsonObject, Tool
     from ohm_subagents._views.theme import Theme
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.profile import Profile

@@ -10,7 +10,7 @@ from typing import Any, TypedDict, cast
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from ohm_subagents._orchestrator.task_options import TaskOptions
-from ohm_subagents._plugins.suites.interface import Tool
+from ohm_subagents._plugins.suites.tool import Tool
 from ohm_subagents.contract.commands import Overrides, Session
 from ohm_subagents.contract.ids import SessionId, TaskId
 from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from ohm_subagents._app.calls import Call
     from ohm_subagents._app.delegation import Delegation
     from ohm_subagents._app.options import CallOptions, RunOptions
-    from ohm_subagents._plugins.suites.interface import OnUpdate, Tool, ToolResult
     from ohm_subagents._plugins.suites.observer import Observer
+    from ohm_subagents._plugins.suites.tool import OnUpdate, Tool, ToolResult
     from ohm_subagents.contract.envelope import Envelope
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.events import Event, TaskEvent

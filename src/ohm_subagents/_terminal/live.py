@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from ohm_subagents import Ohm
-    from ohm_subagents._plugins.suites.interface import ToolResult
+    from ohm_subagents._plugins.suites.tool import ToolResult
     from ohm_subagents.contract import Event, Task
 
 FRAMES_A_SECOND: Final = 10

@@ -18,15 +18,8 @@ from ohm_subagents.contract.result import Err, Ok
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from ohm_subagents._plugins.suites.interface import (
-        SuiteContext,
-        Tool,
-        ToolCall,
-        ToolNeed,
-        ToolResult,
-        ToolSource,
-        ToolSuiteSpec,
-    )
+    from ohm_subagents._plugins.suites.interface import SuiteContext, ToolSuiteSpec
+    from ohm_subagents._plugins.suites.tool import Tool, ToolCall, ToolNeed, ToolResult, ToolSource
     from ohm_subagents.contract.result import Result
     from ohm_subagents.redaction.redactor import Redaction
 

@@ -29,16 +29,13 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.suites.interface import (
         EventHandler,
         Executor,
-        JsonObject,
         Progress,
         SessionTask,
         SuiteContext,
-        Tool,
-        ToolCall,
-        ToolResult,
         ToolSuiteSpec,
     )
     from ohm_subagents._plugins.suites.observer import Observer
+    from ohm_subagents._plugins.suites.tool import JsonObject, Tool, ToolCall, ToolResult
     from ohm_subagents._views.theme import Theme, View
     from ohm_subagents.contract.commands import Command
     from ohm_subagents.contract.ids import SessionId

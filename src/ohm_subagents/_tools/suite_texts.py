@@ -10,7 +10,7 @@ from ohm_subagents.contract.truncation import shortened
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from ohm_subagents._plugins.suites.interface import Tool
+    from ohm_subagents._plugins.suites.tool import Tool
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.redaction.redactor import Redaction
 

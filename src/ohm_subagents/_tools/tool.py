@@ -12,7 +12,7 @@ from pydantic_core import to_jsonable_python
 
 from ohm_subagents._concurrency.faults import as_exception
 from ohm_subagents._plugins.hooks.specs import PROJECT
-from ohm_subagents._plugins.suites.interface import ToolResult
+from ohm_subagents._plugins.suites.tool import ToolResult
 from ohm_subagents._tools.updates import Frames
 from ohm_subagents._views.cells import wrapped
 from ohm_subagents._views.debug import debug_text
@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from ohm_subagents._plugins.suites.interface import JsonObject, SuiteContext, Tool, ToolCall
+    from ohm_subagents._plugins.suites.interface import SuiteContext
     from ohm_subagents._plugins.suites.observer import Observer
+    from ohm_subagents._plugins.suites.tool import JsonObject, Tool, ToolCall
     from ohm_subagents._views.reply_lines import ReplyLines
     from ohm_subagents.contract.commands import Command
     from ohm_subagents.contract.diagnostics import Diagnostic

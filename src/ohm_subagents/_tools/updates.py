@@ -15,7 +15,7 @@ from ohm_subagents.contract.replies import Missing, TasksReply
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
-    from ohm_subagents._plugins.suites.interface import JsonObject, OnUpdate, ToolResult
+    from ohm_subagents._plugins.suites.tool import JsonObject, OnUpdate, ToolResult
     from ohm_subagents.contract.events import Event
     from ohm_subagents.contract.replies import Reply
 

@@ -11,7 +11,7 @@ from pydantic_core import from_json
 
 from ohm_subagents._plugins.backends.interface import Capability, RunOutput
 from ohm_subagents._plugins.backends.request import RunRequest
-from ohm_subagents._plugins.suites.interface import JsonObject
+from ohm_subagents._plugins.suites.tool import JsonObject
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.events import RunEvent
 from ohm_subagents.contract.result import Result

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ohm_subagents._plugins.suites.embedding import WidgetPlacement
-    from ohm_subagents._plugins.suites.interface import JsonObject
+    from ohm_subagents._plugins.suites.tool import JsonObject
 
 
 class MemoryHost(Host):

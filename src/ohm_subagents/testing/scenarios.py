@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from anyio.lowlevel import checkpoint
 
 from ohm_subagents._plugins.backends.request import RunRequest, RunSpec
-from ohm_subagents._plugins.suites.interface import Tool, ToolCall, ToolResult
+from ohm_subagents._plugins.suites.tool import Tool, ToolCall, ToolResult
 from ohm_subagents.contract.ids import SessionId, TaskId
 from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.profile import Profile

@@ -18,7 +18,7 @@ from model_server import Body, Call, ModelServer, Say, Status, Wire
 from pydantic_ai.providers import Provider
 from subagent_runs import EventLog, acme, answer, child_tool, error, opened, request
 
-from ohm_subagents._plugins.suites.interface import ToolResult
+from ohm_subagents._plugins.suites.tool import ToolResult
 from ohm_subagents.backends.in_process import bounded_stream
 from ohm_subagents.backends.in_process.bounded_stream import (
     MAX_ANSWER_CHARS,

@@ -9,7 +9,7 @@ from anyio import get_running_tasks
 from model_server import Call, Gate, ModelServer, Reply, Request, Say, Stall
 from subagent_runs import EventLog, acme, answer, child_tool, opened, request
 
-from ohm_subagents._plugins.suites.interface import Tool, ToolCall, ToolResult
+from ohm_subagents._plugins.suites.tool import Tool, ToolCall, ToolResult
 from ohm_subagents.contract import TextDelta, ToolEnded, ToolStarted
 
 pytestmark = pytest.mark.anyio

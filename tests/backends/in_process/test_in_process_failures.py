@@ -12,7 +12,7 @@ from subagent_runs import KEY, EventLog, acme, answer, child_tool, error, offeri
 
 from ohm_subagents import Ohm
 from ohm_subagents._plugins.backends.interface import ModelSpec
-from ohm_subagents._plugins.suites.interface import ToolResult
+from ohm_subagents._plugins.suites.tool import ToolResult
 from ohm_subagents.backends.in_process.options import InProcessOptions
 from ohm_subagents.backends.in_process.spec import interactive_sdk_spec
 from ohm_subagents.contract import ErrorCode, ModelPattern, OhmError, Ok, TextDelta, ToolEnded

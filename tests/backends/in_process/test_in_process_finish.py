@@ -8,7 +8,7 @@ from fake_engine import FakeInbox, StoryLog
 from model_server import Call, Gate, ModelServer, Request, Say
 from subagent_runs import EventLog, acme, answer, child_tool, opened, request
 
-from ohm_subagents._plugins.suites.interface import Tool, ToolCall, ToolResult
+from ohm_subagents._plugins.suites.tool import Tool, ToolCall, ToolResult
 from ohm_subagents.contract import Checkpointed, ToolEnded
 
 pytestmark = pytest.mark.anyio

@@ -8,7 +8,7 @@ import pytest
 from model_server import Call, Gate, ModelServer, Say, Think, Tokens
 from subagent_runs import EventLog, acme, answer, child_tool, error, kinds, opened, request
 
-from ohm_subagents._plugins.suites.interface import Tool, ToolCall, ToolResult
+from ohm_subagents._plugins.suites.tool import Tool, ToolCall, ToolResult
 from ohm_subagents.contract import (
     Checkpointed,
     DiagnosticRaised,

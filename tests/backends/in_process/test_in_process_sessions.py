@@ -6,7 +6,7 @@ from model_server import Call, ModelServer, Request, Say, Stall, Status, Wire
 from subagent_runs import EventLog, acme, answer, child_tool, error, opened, request
 
 from ohm_subagents._plugins.backends.request import Exchange
-from ohm_subagents._plugins.suites.interface import Tool, ToolCall, ToolResult
+from ohm_subagents._plugins.suites.tool import Tool, ToolCall, ToolResult
 from ohm_subagents.contract import Checkpointed, DiagnosticRaised, ErrorCode, ToolEnded, UsageAdded
 
 pytestmark = pytest.mark.anyio

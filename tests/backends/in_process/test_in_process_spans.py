@@ -20,7 +20,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from model_server import Call, ModelServer, Say, Status
 from subagent_runs import KEY, EventLog, acme, child_tool, opened, request
-from ohm_subagents._plugins.suites.interface import ToolResult
+from ohm_subagents._plugins.suites.tool import ToolResult
 
 exporter, provider = InMemorySpanExporter(), TracerProvider()
 provider.add_span_processor(SimpleSpanProcessor(exporter))

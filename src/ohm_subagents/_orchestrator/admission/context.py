@@ -12,7 +12,7 @@ from ohm_subagents._orchestrator.admission import refusals
 from ohm_subagents._orchestrator.admission.answer import unfit
 from ohm_subagents._orchestrator.admission.instructions import instructions
 from ohm_subagents._orchestrator.call_context import CallContext, current_context, program_context, root_context
-from ohm_subagents._plugins.suites.interface import named_tools
+from ohm_subagents._plugins.suites.tool import named_tools
 from ohm_subagents._policy.allowance import RunLimits, run_limits
 from ohm_subagents._policy.permissions import misspelt_denials, visible
 from ohm_subagents._policy.tools import ResolvedTools, resolve_tools
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from ohm_subagents._config.subagents import SubagentEntry
     from ohm_subagents._plugins.backends.interface import BackendSpec
     from ohm_subagents._plugins.host.host import PluginHost
-    from ohm_subagents._plugins.suites.interface import Tool, ToolSource
     from ohm_subagents._plugins.suites.profile_source import ProfileSource
+    from ohm_subagents._plugins.suites.tool import Tool, ToolSource
     from ohm_subagents._profiles.catalog import Catalog
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import CallId

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ohm_subagents._config.schema import OhmConfig
     from ohm_subagents._config.subagents import SubagentEntry
     from ohm_subagents._orchestrator.admission.context import AdmissionContext, ResolvedProfile
-    from ohm_subagents._plugins.suites.interface import Tool
+    from ohm_subagents._plugins.suites.tool import Tool
     from ohm_subagents._policy.allowance import RunLimits
     from ohm_subagents._policy.tools import ResolvedTools
     from ohm_subagents.contract.diagnostics import Diagnostic

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._orchestrator.admission.context import AdmissionContext, ResolvedProfile
     from ohm_subagents._plugins.backends.interface import BackendSpec
-    from ohm_subagents._plugins.suites.interface import ToolSource
+    from ohm_subagents._plugins.suites.tool import ToolSource
     from ohm_subagents._policy.tools import LaterTools, ResolvedTools
 
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.run.throttle import Throttle
     from ohm_subagents._orchestrator.run.timers import Timers
     from ohm_subagents._plugins.backends.pool import BackendPool, Lease, Opened
-    from ohm_subagents._plugins.suites.interface import Tool, ToolCall, ToolResult
+    from ohm_subagents._plugins.suites.tool import Tool, ToolCall, ToolResult
     from ohm_subagents.contract.ids import SessionId
     from ohm_subagents.contract.outcome import Outcome
     from ohm_subagents.contract.task import Run

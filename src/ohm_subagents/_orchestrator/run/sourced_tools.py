@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from ohm_subagents._config.tool_rules import WILDCARD, fold_tool, has_tool
-from ohm_subagents._plugins.suites.interface import ToolNeed
+from ohm_subagents._plugins.suites.tool import ToolNeed
 from ohm_subagents._policy.tools import may_begin
 from ohm_subagents.contract.diagnostics import TOOLLESS, Diagnostic
 from ohm_subagents.contract.events import DiagnosticRaised
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.admission.sourced_tools import SourcedTools
     from ohm_subagents._orchestrator.run.live import LiveTask
     from ohm_subagents._plugins.backends.request import RunSpec
-    from ohm_subagents._plugins.suites.interface import Tool, ToolSource
+    from ohm_subagents._plugins.suites.tool import Tool, ToolSource
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.result import Result
 

@@ -12,7 +12,7 @@ from ohm_subagents._plugins.backends.interface import BackendSpec
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from ohm_subagents._plugins.suites.interface import JsonObject
+    from ohm_subagents._plugins.suites.tool import JsonObject
 
 TYPE_KEY: Final = "type"
 """The key of `subagents.backends.<id>` that names a type."""

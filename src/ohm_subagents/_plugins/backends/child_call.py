@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ohm_subagents._plugins.suites.interface import ToolCall, ToolResult
+from ohm_subagents._plugins.suites.tool import ToolCall, ToolResult
 from ohm_subagents.contract.events import ToolUpdated
 from ohm_subagents.contract.text import encodable
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from ohm_subagents._plugins.backends.interface import Sink
-    from ohm_subagents._plugins.suites.interface import Tool
+    from ohm_subagents._plugins.suites.tool import Tool
 
 
 async def call_child_tool(tool: Tool, arguments: JsonValue, *, call_id: str, sink: Sink) -> ToolResult:

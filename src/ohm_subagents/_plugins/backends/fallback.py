@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.backends.gate import Gate, Grant, RequestNeed
     from ohm_subagents._plugins.backends.interface import Backend, RunOutput, Sink
     from ohm_subagents._plugins.backends.request import Inbox, RunRequest
-    from ohm_subagents._plugins.suites.interface import JsonObject
+    from ohm_subagents._plugins.suites.tool import JsonObject
     from ohm_subagents.contract.events import RunEvent
     from ohm_subagents.contract.model_pattern import ModelPattern
     from ohm_subagents.contract.profile import Profile

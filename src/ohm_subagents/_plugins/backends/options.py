@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
     from ohm_subagents._plugins.backends.interface import BackendSpec, Options
-    from ohm_subagents._plugins.suites.interface import JsonObject
+    from ohm_subagents._plugins.suites.tool import JsonObject
 
 _CLOSE: Final = 0.75
 _WORDS: Final[Mapping[str, str]] = MappingProxyType(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._plugins.backends.context import Log
     from ohm_subagents._plugins.backends.interface import Backend, BackendSpec, Options
-    from ohm_subagents._plugins.suites.interface import JsonObject
+    from ohm_subagents._plugins.suites.tool import JsonObject
     from ohm_subagents.contract.model_pattern import ModelPattern
     from ohm_subagents.contract.profile import Profile
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ohm_subagents._plugins.backends.gate import Gate
-from ohm_subagents._plugins.suites.interface import Tool
+from ohm_subagents._plugins.suites.tool import Tool
 from ohm_subagents.contract.diagnostics import TOOLLESS, Diagnostic
 from ohm_subagents.contract.ids import SessionId, TaskId
 from ohm_subagents.contract.model_pattern import ModelPattern

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from ohm_subagents._plugins.backends.context import BackendContext
-    from ohm_subagents._plugins.suites.interface import JsonObject
     from ohm_subagents._plugins.suites.observer import Observer
+    from ohm_subagents._plugins.suites.tool import JsonObject
     from ohm_subagents.contract.ids import Clock
     from ohm_subagents.contract.place import Place
 

@@ -33,7 +33,7 @@ from ohm_subagents.contract.result import Err, Ok, Result
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from ohm_subagents._plugins.suites.interface import JsonObject
+    from ohm_subagents._plugins.suites.tool import JsonObject
     from ohm_subagents.contract.errors import OhmError
 
 logger = logging.getLogger(PROJECT)

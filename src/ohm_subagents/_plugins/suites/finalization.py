@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from anyio import to_thread
 
 from ohm_subagents._isolation.interpreter import ProcessLimits, has_interpreter, installed, run_apart
-from ohm_subagents._plugins.suites.interface import Tool, ToolResult
+from ohm_subagents._plugins.suites.tool import Tool, ToolResult
 from ohm_subagents.contract.events import Finalized, FinalStatus
 from ohm_subagents.contract.json_schema import placed, writable
 from ohm_subagents.contract.profile import FINALIZE
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from ohm_subagents._plugins.suites.interface import JsonObject, ToolCall
+    from ohm_subagents._plugins.suites.tool import JsonObject, ToolCall
     from ohm_subagents._views.theme import Theme
 
     Schema = Mapping[str, JsonValue]

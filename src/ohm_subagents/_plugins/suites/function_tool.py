@@ -11,7 +11,7 @@ from pydantic import ConfigDict, ValidationError, create_model
 from pydantic_core import to_json, to_jsonable_python
 
 from ohm_subagents._plugins.suites.image import Image
-from ohm_subagents._plugins.suites.interface import Tool, ToolCall, ToolResult
+from ohm_subagents._plugins.suites.tool import Tool, ToolCall, ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable

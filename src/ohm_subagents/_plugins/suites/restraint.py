@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ohm_subagents._plugins.suites.interface import ToolResult
+from ohm_subagents._plugins.suites.tool import ToolResult
 
 if TYPE_CHECKING:
-    from ohm_subagents._plugins.suites.interface import Tool, ToolCall
+    from ohm_subagents._plugins.suites.tool import Tool, ToolCall
     from ohm_subagents.contract.agent import AgentOptions
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from ohm_subagents._plugins.suites.interface import JsonObject
+    from ohm_subagents._plugins.suites.tool import JsonObject
     from ohm_subagents.contract.profile import InputRole, Profile
 
 LEGACY: Final = "prompt"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ohm_subagents._plugins.suites.interface import Tool, ToolSuiteSpec
+from ohm_subagents._plugins.suites.interface import ToolSuiteSpec
+from ohm_subagents._plugins.suites.tool import Tool
 from ohm_subagents._tools.primary.inputs import inputs_of, parse, schema_of
 from ohm_subagents._tools.tool import result_of, run_command
 from ohm_subagents._views.cells import one_line
@@ -16,7 +17,8 @@ from ohm_subagents.contract.result import Err, Ok
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from ohm_subagents._plugins.suites.interface import SuiteContext, ToolCall, ToolResult
+    from ohm_subagents._plugins.suites.interface import SuiteContext
+    from ohm_subagents._plugins.suites.tool import ToolCall, ToolResult
     from ohm_subagents._views.theme import Theme
     from ohm_subagents.contract.profile import Profile
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
 
-from ohm_subagents._plugins.suites.interface import Tool, ToolResult
+from ohm_subagents._plugins.suites.tool import Tool, ToolResult
 from ohm_subagents._tools.arguments import explain_error, whole_number
 from ohm_subagents._views.answer import cut_answer
 from ohm_subagents._views.cells import one_line
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from ohm_subagents._plugins.suites.interface import JsonObject, SuiteContext, ToolCall
+    from ohm_subagents._plugins.suites.interface import SuiteContext
+    from ohm_subagents._plugins.suites.tool import JsonObject, ToolCall
     from ohm_subagents._views.theme import Theme
     from ohm_subagents.contract.task import Task
 

@@ -6,7 +6,8 @@ from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from ohm_subagents._plugins.suites.interface import Tool, ToolSuiteSpec
+from ohm_subagents._plugins.suites.interface import ToolSuiteSpec
+from ohm_subagents._plugins.suites.tool import Tool
 from ohm_subagents._tools.task.inputs import TaskInput, parse
 from ohm_subagents._tools.task.read_result import read_result_tool
 from ohm_subagents._tools.task.schema import schema
@@ -19,7 +20,8 @@ from ohm_subagents.contract.result import Err, Ok
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from ohm_subagents._plugins.suites.interface import SuiteContext, ToolCall, ToolResult
+    from ohm_subagents._plugins.suites.interface import SuiteContext
+    from ohm_subagents._plugins.suites.tool import ToolCall, ToolResult
     from ohm_subagents._views.theme import Theme
 
 NAME = "task"

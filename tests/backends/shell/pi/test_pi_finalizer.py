@@ -11,7 +11,7 @@ from pi_streams import PROFILE, request
 from references import TREE
 
 from ohm_subagents._plugins.suites.finalization import finalize_tool, input_schema
-from ohm_subagents._plugins.suites.interface import ToolCall
+from ohm_subagents._plugins.suites.tool import ToolCall
 from ohm_subagents.backends.pi.finalizer import HandedIn, write_finalizer
 from ohm_subagents.contract import Finalized, Ok
 from ohm_subagents.contract.profile import FINALIZE
