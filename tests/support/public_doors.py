@@ -2,6 +2,7 @@
 
 DOORS = (
     "ohm_subagents",
+    "ohm_subagents.acp",
     "ohm_subagents.commands",
     "ohm_subagents.config",
     "ohm_subagents.contract",

@@ -199,6 +199,9 @@ class OhmConfig(Display, History):
     suite_options: Annotated[Mapping[str, JsonObject], OPTIONS] = Field(
         default={}, description="Options of tool suites, by suite name."
     )
+    editor_subagent: Line | None = Field(
+        default=None, description="The subagent that a session of `ohm acp` begins with; `task` if it is there."
+    )
     backend_timeout_ms: Annotated[PositiveInt, ONLY_LOWER] = Field(
         default=180_000, description="Time limit of one run, in milliseconds; waiting in the queue does not count."
     )

@@ -1,0 +1,120 @@
+"""The choices of a session that an editor shows: the subagent, as a mode and as an option, and the model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal
+
+from acp.schema import SessionConfigOptionSelect, SessionConfigSelectOption, SessionMode, SessionModeState
+
+from ohm_subagents.contract import Err, Ok, parse_model_pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from acp.schema import SessionConfigOptionBoolean
+
+    from ohm_subagents import Ohm
+    from ohm_subagents.contract import Result
+    from ohm_subagents.contract.profile import Profile
+
+PROFILE: Final = "subagent"
+MODEL: Final = "model"
+CONFIGURED: Final = "configured"
+"""The model that the configuration, or the profile, names."""
+USUAL: Final = "task"
+"""The profile of a session where nothing names one, as far as it is there: it has all tools."""
+
+
+class Choices:
+    """The subagent and the model of one session, which hold from its next prompt on."""
+
+    def __init__(self, ohm: Ohm, profile: str) -> None:
+        """Use `begun`."""
+        self._ohm = ohm
+        self.profile = profile
+        self._model = CONFIGURED
+
+    @classmethod
+    def begun(cls, ohm: Ohm, profile: str | None) -> Result[Choices, str]:
+        """Begin with a profile; without one, with that of the configuration, else with one that has all tools."""
+        known = {each.id: each for each in ohm.profiles}
+        named = profile or ohm.config.editor_subagent
+        if named is None:
+            usual = USUAL if USUAL in known else next(iter(known), None)
+            return Err("There is no subagent to work with.") if usual is None else Ok(cls(ohm, usual))
+        found = _find(ohm, named)
+        return Err(_unknown(ohm, named)) if found is None else Ok(cls(ohm, found.id))
+
+    @property
+    def model(self) -> str | None:
+        """The model in place of the configured one; None for that."""
+        return None if self._model == CONFIGURED else self._model
+
+    def choose(self, option: str, value: str) -> str | None:
+        """Choose a value of an option; return the sentence that refuses it, or None."""
+        if option == PROFILE:
+            found = _find(self._ohm, value)
+            if found is None:
+                return _unknown(self._ohm, value)
+            self.profile = found.id
+            return None
+        if option == MODEL:
+            parsed = Ok(None) if value == CONFIGURED else parse_model_pattern(value)
+            if isinstance(parsed, Err):
+                return f"{parsed.err_value}"
+            self._model = value
+            return None
+        return f"There is no option {option!r:.80}; allowed: '{PROFILE}', '{MODEL}'."
+
+    def modes(self) -> SessionModeState:
+        """Return the subagents as modes, for an editor without options."""
+        modes = [SessionMode(id=each.id, name=each.name, description=each.summary) for each in self._ohm.profiles]
+        return SessionModeState(current_mode_id=self.profile, available_modes=modes)
+
+    def options(self) -> list[SessionConfigOptionSelect | SessionConfigOptionBoolean]:
+        """Return the options with their values."""
+        profiles = [(each.id, each.name, each.summary) for each in self._ohm.profiles]
+        named = dict.fromkeys(one for one in (*_models(self._ohm), self._model) if one != CONFIGURED)
+        configured = (CONFIGURED, "As configured", "The model that ohm.json, the subagent or a key chooses.")
+        return [
+            _select(PROFILE, "Subagent", "mode", self.profile, profiles),
+            _select(MODEL, "Model", "model", self._model, [configured, *((one, one, None) for one in named)]),
+        ]
+
+
+def _select(
+    option: str,
+    name: str,
+    category: Literal["mode", "model"],
+    value: str,
+    values: Iterable[tuple[str, str, str | None]],
+) -> SessionConfigOptionSelect:
+    return SessionConfigOptionSelect(
+        type="select",
+        id=option,
+        name=name,
+        category=category,
+        current_value=value,
+        options=[SessionConfigSelectOption(value=one, name=shown, description=more) for one, shown, more in values],
+    )
+
+
+def _models(ohm: Ohm) -> Iterator[str]:
+    """Yield the models that the configuration names, and the defaults of providers whose key is set."""
+    named = ohm.config.subagents.model
+    if named is not None:
+        yield f"{named}"
+    for name, provider in ohm.config.providers.items():
+        yield from (f"{name}/{model.id}" for model in provider.models)
+    models = ohm.inspect().models
+    for spec in models.specs:
+        if spec.default_model is not None and models.has_key(spec):
+            yield f"{spec.provider}/{spec.default_model}"
+
+
+def _find(ohm: Ohm, profile: str) -> Profile | None:
+    return next((each for each in ohm.profiles if each.id.casefold() == profile.strip().casefold()), None)
+
+
+def _unknown(ohm: Ohm, profile: str) -> str:
+    return f"There is no subagent {profile!r:.80}; allowed: {', '.join(each.id for each in ohm.profiles)}."

@@ -1,0 +1,198 @@
+"""A session of an editor: the tasks of one session of ours, a task for each prompt."""
+
+from __future__ import annotations
+
+import math
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Protocol
+
+import anyio
+from acp import RequestError
+from acp.helpers import update_agent_message_text, update_user_message_text
+from acp.schema import PromptResponse, SessionInfoUpdate
+from acp.schema import Usage as PromptUsage
+
+from ohm_subagents import ClosedError, Handle
+from ohm_subagents.acp.stops import INTERNAL_ERROR, INVALID_REQUEST, failure, stop_reason
+from ohm_subagents.acp.updates import TaskUpdates
+from ohm_subagents.contract import Err, Ok, Usage
+from ohm_subagents.store import TaskQuery
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+    from pathlib import Path
+
+    from anyio.streams.memory import MemoryObjectSendStream
+
+    from ohm_subagents import Envelope, Ohm, OhmError
+    from ohm_subagents.acp.choices import Choices
+    from ohm_subagents.acp.updates import Update
+    from ohm_subagents.contract import Event, ListedTask, Result, SessionId, Task, TaskId
+
+
+@dataclass(slots=True)
+class _Turn:
+    """The prompt that is being answered."""
+
+    task: Task | None = None
+    """Its task, as of the newest event; None before the first."""
+    is_cancelled: bool = False
+    """The editor has cancelled it."""
+
+
+class Editor(Protocol):
+    """The client of a connection, as a session reaches it."""
+
+    async def session_update(self, session_id: str, update: Update) -> None:
+        """Send an update of a session."""
+        ...
+
+
+class Session:
+    """A session of one connection; `id` is the name that the editor knows, `kept_as` that of the kept tasks."""
+
+    def __init__(self, session_id: str, kept_as: SessionId, *, ohm: Ohm, cwd: Path, choices: Choices) -> None:
+        self.id = session_id
+        self.ohm = ohm
+        self.choices = choices
+        self._kept_as = kept_as
+        self._cwd = cwd
+        self._turn: _Turn | None = None
+
+    async def prompt(self, text: str, editor: Editor) -> PromptResponse:
+        """Answer a prompt by a task that continues the session; one at a time.
+
+        A caller that is cancelled cancels the task. Raises RequestError for a failure.
+        """
+        if self._turn is not None:
+            raise RequestError(
+                INVALID_REQUEST,
+                f"A prompt of session {self.id!r:.80} is being answered. Wait for its end, or cancel it.",
+            )
+        self._turn = turn = _Turn()
+        try:
+            result = await self._run(turn, text, editor)
+        finally:
+            self._turn = None
+        reason = stop_reason(result.err())
+        if isinstance(result, Err) and reason != "cancelled":
+            await editor.session_update(self.id, update_agent_message_text(f"\n\n{result.err_value}"))
+            if reason is None:
+                raise failure(result.err_value)
+        return PromptResponse(
+            stop_reason=reason or "end_turn",
+            usage=None if turn.task is None else _usage_of(turn.task),
+            field_meta=None if turn.task is None else {"ohm/task": turn.task.id},
+        )
+
+    async def _run(self, turn: _Turn, text: str, editor: Editor) -> Result[Envelope, OhmError]:
+        """Run the task of a prompt, and send its updates as they come."""
+        earlier = self._listed()
+        used_before = reduce(add, (task.usage for task in earlier), Usage())
+        answer: list[Result[Envelope, OhmError]] = []
+        refused: list[RequestError] = []
+        notify, events = anyio.create_memory_object_stream[tuple["Task", "Event"]](math.inf)
+
+        async def run() -> None:
+            with notify:
+                try:
+                    answer.append(
+                        await self.ohm.run(
+                            self.choices.profile,
+                            text,
+                            observer=_Follower(notify),
+                            session=self._kept_as,
+                            cwd=self._cwd,
+                            model=self.choices.model,
+                        )
+                    )
+                except ClosedError as closed:
+                    refused.append(RequestError(INTERNAL_ERROR, f"{closed}"))
+
+        async with anyio.create_task_group() as group, events:
+            group.start_soon(run)
+            updates: TaskUpdates | None = None
+            async for task, event in events:
+                if updates is None:
+                    updates = TaskUpdates(task.id, self._cwd, used_before=used_before)
+                    turn.task = task
+                    await self.ohm.store.flush()  # what an editor is told of survives the death of this process
+                    if turn.is_cancelled:
+                        await self._cancel(task.id)
+                    if not earlier:
+                        title = SessionInfoUpdate(
+                            session_update="session_info_update", title=task.assignment.description
+                        )
+                        await editor.session_update(self.id, title)
+                if turn.task is not None and task.id == turn.task.id:  # not one that it has started
+                    turn.task = task
+                    for update in updates.of(event):
+                        await editor.session_update(self.id, update)
+        if refused:
+            raise refused[0]
+        return answer[0]
+
+    async def cancel(self) -> None:
+        """Cancel what is running of the session, at once on the record."""
+        if self._turn is not None:
+            self._turn.is_cancelled = True
+        for task in self._listed():
+            if not task.is_terminal:
+                await self._cancel(task.id)
+
+    async def _cancel(self, task_id: TaskId) -> None:
+        found = self.ohm.handle(task_id)
+        if isinstance(found, Handle):
+            await found.cancel()
+
+    async def replay(self, editor: Editor) -> None:
+        """Send all that was said and done; what a task is still doing is sent as it happens, to its end."""
+        for task in self.ohm.store.session(self._kept_as):
+            updates = TaskUpdates(task.id, self._cwd, is_past=True)
+            await editor.session_update(self.id, update_user_message_text(task.assignment.prompt))
+            async with aclosing(self._events(task)) as events:
+                async for event in events:
+                    for update in updates.of(event):
+                        await editor.session_update(self.id, update)
+            ended = self.ohm.task(task.id) or task
+            if ended.error is not None:
+                await editor.session_update(self.id, update_agent_message_text(f"\n\n{ended.error}"))
+
+    async def _events(self, task: Task) -> AsyncGenerator[Event]:
+        handle = None if task.is_terminal else self.ohm.handle(task.id)
+        if isinstance(handle, Handle):
+            async with aclosing(handle.events()) as events:
+                async for event in events:
+                    yield event
+        else:
+            for recorded in await self.ohm.store.history(task):
+                yield recorded.event
+
+    def _listed(self) -> list[ListedTask]:
+        found = self.ohm.store.list(TaskQuery(session=self._kept_as))
+        return [each.ok_value for each in found if isinstance(each, Ok)]
+
+
+class _Follower:
+    """Passes the events of a run on to one reader."""
+
+    def __init__(self, events: MemoryObjectSendStream[tuple[Task, Event]]) -> None:
+        self._events = events
+
+    def notify(self, task: Task, event: Event) -> None:
+        with suppress(anyio.BrokenResourceError):  # the editor has left, and the task is being cancelled
+            self._events.send_nowait((task, event))
+
+
+def _usage_of(task: Task) -> PromptUsage:
+    used = task.activity.usage
+    return PromptUsage(
+        total_tokens=used.input_tokens + used.output_tokens,
+        input_tokens=used.input_tokens,
+        output_tokens=used.output_tokens,
+        cached_read_tokens=used.cached_tokens,
+        cached_write_tokens=used.cache_write_tokens,
+    )

@@ -1,0 +1,8 @@
+"""The ACP library needs asyncio."""
+
+import pytest
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
