@@ -14,12 +14,15 @@ import subprocess
 import sys
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from tempfile import TemporaryFile
 from types import ModuleType
 from typing import IO, TYPE_CHECKING
 from unittest.mock import patch
+
+import typer.main
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -39,14 +42,12 @@ class Done:
 
 
 def in_this_process(*arguments: str, cwd: Path, env: Mapping[str, str], stdin: bytes = b"") -> Done:
-    (entry_point,) = entry_points(group="console_scripts", name="ohm")
-    main = entry_point.load()
     with ExitStack() as stack:
         given, said, told = (stack.enter_context(TemporaryFile()) for _ in STREAMS)
         given.write(stdin)
         given.seek(0)
         with _streams(given, said, told), _started(arguments, cwd, env):
-            returncode = _ended(main)
+            returncode = _ended(_installed())
         return Done(returncode=returncode, stdout=_written(said), stderr=_written(told))
 
 
@@ -61,6 +62,16 @@ def in_a_process(*arguments: str, cwd: Path, env: Mapping[str, str], stdin: byte
         check=False,
     )
     return Done(returncode=done.returncode, stdout=done.stdout.decode(), stderr=done.stderr.decode())
+
+
+@cache
+def _installed():
+    (entry_point,) = entry_points(group="console_scripts", name="ohm")
+    return entry_point.load()
+
+
+_parameters = cache(typer.main.get_params_from_function)
+"""Of a function its options and arguments: a process reads them once from its signature, and a worker too."""
 
 
 def _ended(main) -> int:
@@ -114,6 +125,7 @@ def _started(arguments: tuple[str, ...], cwd: Path, env: Mapping[str, str]) -> I
         with (
             patch.dict(os.environ, env, clear=True),
             patch.object(sys, "argv", [str(EXECUTABLE), *arguments]),
+            patch.object(typer.main, "get_params_from_function", _parameters),
             _import_path(places),
         ):
             yield
@@ -128,12 +140,13 @@ def _started(arguments: tuple[str, ...], cwd: Path, env: Mapping[str, str]) -> I
 def _import_path(places: list[str]) -> Iterator[None]:
     """These places first; what was imported from them is forgotten again."""
     importlib.invalidate_caches()
+    within, before = tuple(f"{place}/" for place in places), {*sys.modules}
     with patch.object(sys, "path", [*places, *sys.path]):
         try:
             yield
         finally:
-            for name, module in [*sys.modules.items()]:
-                if (getattr(module, "__file__", None) or "").startswith(tuple(f"{place}/" for place in places)):
+            for name in sys.modules.keys() - before:
+                if (getattr(sys.modules[name], "__file__", None) or "").startswith(within):
                     del sys.modules[name]
             for place in places:
                 sys.path_importer_cache.pop(place, None)
