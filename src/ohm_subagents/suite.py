@@ -31,7 +31,16 @@ from ohm_subagents._plugins.suites.interface import (
 from ohm_subagents._plugins.suites.observer import Observer
 from ohm_subagents._plugins.suites.profile_source import ProfileSource
 from ohm_subagents._plugins.suites.settings import Settings
-from ohm_subagents._plugins.suites.tool import JsonObject, OnUpdate, Tool, ToolCall, ToolNeed, ToolResult, ToolSource
+from ohm_subagents._plugins.suites.tool import (
+    DetailsModel,
+    JsonObject,
+    OnUpdate,
+    Tool,
+    ToolCall,
+    ToolNeed,
+    ToolResult,
+    ToolSource,
+)
 from ohm_subagents._tools.arguments import WrongOptionError, explain_error, short_json, suite_options, whole_number
 from ohm_subagents._tools.suite_texts import plain_failure, title_of, tool_guidance
 from ohm_subagents._tools.tool import result_of as task_result
@@ -140,6 +149,7 @@ __all__ = [
     "ClosedError",
     "Command",
     "CommandRejected",
+    "DetailsModel",
     "Diagnostic",
     "DiagnosticRaised",
     "DiagnosticSource",

@@ -4,6 +4,7 @@ Text from outside goes through `printable` or `wrapped`, so that it can neither 
 """
 
 from ohm_subagents._views.answer import assistant_text
+from ohm_subagents._views.call_line import call_line
 from ohm_subagents._views.cells import cells, fit, one_line, preview_lines, printable, printable_json, wrap, wrapped
 from ohm_subagents._views.listing import task_fact_lines, task_list_lines
 from ohm_subagents._views.messages import Message, MessageLog, arguments_in, calls_of, messages_of, text_of
@@ -26,6 +27,7 @@ __all__ = [
     "age_text",
     "arguments_in",
     "assistant_text",
+    "call_line",
     "calls_of",
     "cells",
     "duration_text",

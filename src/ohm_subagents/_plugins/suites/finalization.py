@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from anyio import to_thread
 
 from ohm_subagents._isolation.interpreter import ProcessLimits, has_interpreter, installed, run_apart
 from ohm_subagents._plugins.suites.tool import Tool, ToolResult
+from ohm_subagents._views.call_line import call_line
 from ohm_subagents.contract.events import Finalized, FinalStatus
 from ohm_subagents.contract.json_schema import placed, writable
 from ohm_subagents.contract.profile import FINALIZE
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from ohm_subagents._plugins.suites.tool import JsonObject, ToolCall
-    from ohm_subagents._views.theme import Theme
 
     Schema = Mapping[str, JsonValue]
 
@@ -82,7 +83,7 @@ def finalize_tool(
         description=DESCRIPTION,
         input_schema=input_schema(schema),
         execute=execute,
-        call_view=_call_line,
+        call_view=partial(call_line, FINALIZE, argument="status"),
     )
 
 
@@ -197,8 +198,3 @@ def _what(name: str, value: JsonValue) -> str:
 
 def _json(value: JsonValue) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def _call_line(arguments: JsonValue, theme: Theme) -> str:
-    status = arguments.get("status") if isinstance(arguments, dict) else None
-    return theme.fg("toolTitle", theme.bold(f"{FINALIZE} ")) + (status if isinstance(status, str) else "?")

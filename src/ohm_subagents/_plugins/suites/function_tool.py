@@ -12,13 +12,13 @@ from pydantic_core import to_json, to_jsonable_python
 
 from ohm_subagents._plugins.suites.image import Image
 from ohm_subagents._plugins.suites.tool import Tool, ToolCall, ToolResult
+from ohm_subagents._views.call_line import call_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pydantic import BaseModel, JsonValue
 
-    from ohm_subagents._views.theme import Theme
 
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
@@ -64,7 +64,7 @@ def _tool(function: Callable[..., object], *, name: str | None, description: str
         description=(inspect.getdoc(function) or called) if description is None else description,
         input_schema=arguments.model_json_schema(),
         execute=execute,
-        call_view=partial(_call_line, called),
+        call_view=partial(call_line, called),
     )
 
 
@@ -102,8 +102,3 @@ def _result(returned: object) -> ToolResult:
     plain: JsonValue = to_jsonable_python(returned, fallback=str)
     text = plain if isinstance(plain, str) else to_json(plain).decode()
     return ToolResult(text=text, details={"result": plain})
-
-
-def _call_line(name: str, arguments: JsonValue, theme: Theme) -> str:
-    shown = "" if arguments in ({}, None) else to_json(arguments).decode()
-    return theme.fg("toolTitle", theme.bold(name)) + (f" {shown}" if shown else "")

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 import anyio
-from pydantic import JsonValue
+from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic.alias_generators import to_camel
 
 from ohm_subagents._plugins.suites.image import Image, check_number
 from ohm_subagents._views.cells import PREVIEW_LINES, preview_lines, printable_json, wrapped
@@ -52,6 +53,19 @@ class ToolResult:
     def preview(self, *, width: int = 120) -> str:
         """Draw the newest lines of the collapsed view, below a note that counts the others."""
         return "\n".join(preview_lines(self.render(width=width), width=width, max_lines=self.preview_max_lines))
+
+
+class DetailsModel(BaseModel):
+    """Base of models for `ToolResult.details` and for what a suite keeps: camelCase, without fields that are None."""
+
+    model_config = ConfigDict(
+        defer_build=True, frozen=True, alias_generator=to_camel, validate_by_name=True, validate_by_alias=True
+    )
+
+    def payload(self) -> JsonObject:
+        """Return plain JSON."""
+        plain: JsonObject = self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        return plain
 
 
 OnUpdate: TypeAlias = Callable[[ToolResult], None]

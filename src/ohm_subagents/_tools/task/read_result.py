@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -10,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 from ohm_subagents._plugins.suites.tool import Tool, ToolResult
 from ohm_subagents._tools.arguments import explain_error, whole_number
 from ohm_subagents._views.answer import cut_answer
-from ohm_subagents._views.cells import one_line
+from ohm_subagents._views.call_line import call_line
 from ohm_subagents._views.framed_text import READ_RESULT, framed, how_to_read_on, without_markers
 from ohm_subagents.contract.commands import GetTasks
 from ohm_subagents.contract.errors import ErrorCode, OhmError
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from ohm_subagents._plugins.suites.interface import SuiteContext
     from ohm_subagents._plugins.suites.tool import JsonObject, ToolCall
-    from ohm_subagents._views.theme import Theme
     from ohm_subagents.contract.task import Task
 
 Words = Annotated[str, StringConstraints(strict=True, strip_whitespace=True, min_length=1)]
@@ -74,7 +74,7 @@ def read_result_tool(context: SuiteContext) -> Tool:
         description="Read more of the answer of a task that was cut: from an offset on, or the lines that have a text.",
         input_schema=_schema(),
         execute=execute,
-        call_view=_call_line,
+        call_view=partial(call_line, READ_RESULT, argument="task"),
     )
 
 
@@ -91,11 +91,6 @@ def _schema() -> dict[str, Any]:
         "required": ["task"],
         "additionalProperties": False,
     }
-
-
-def _call_line(arguments: JsonValue, _theme: Theme) -> str:
-    task = arguments.get("task") if isinstance(arguments, dict) else None
-    return one_line(f"{READ_RESULT} {task if isinstance(task, str) else ''}")
 
 
 def _task_of(reply: object) -> Result[Task, OhmError]:

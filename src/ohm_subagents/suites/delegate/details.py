@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, JsonValue
-from pydantic.alias_generators import to_camel
+from pydantic import JsonValue
 
-if TYPE_CHECKING:
-    from ohm_subagents.suite import JsonObject
+from ohm_subagents.suite import DetailsModel
 
 SessionStatus = Literal["running", "completed", "error"]
 
 
-class Wire(BaseModel):
-    """Written in camelCase, without the fields that say nothing."""
-
-    model_config = ConfigDict(
-        defer_build=True, frozen=True, alias_generator=to_camel, validate_by_name=True, validate_by_alias=True
-    )
-
-    def payload(self) -> JsonObject:
-        """As plain JSON."""
-        plain: JsonObject = self.model_dump(mode="json", by_alias=True, exclude_none=True)
-        return plain
-
-
-class Line(Wire):
+class Line(DetailsModel):
     """A line of a window: what the sub-agent said, or a tool call."""
 
     text: str
     kind: Literal["text", "tool"] = "text"
 
 
-class Progress(Wire):
+class Progress(DetailsModel):
     """The counts of a sub-agent's work so far."""
 
     todo_total: int | None = None
@@ -42,7 +27,7 @@ class Progress(Wire):
     file_count: int = 0
 
 
-class ModelChoice(Wire):
+class ModelChoice(DetailsModel):
     """The model of a sub-agent."""
 
     model: str | None = None
@@ -73,7 +58,7 @@ class Window(ModelChoice, Progress):
     notes: tuple[str, ...] | None = None
 
 
-class Windows(Wire):
+class Windows(DetailsModel):
     """All sub-agents of one call, in the order of its tasks."""
 
     windows: tuple[Window, ...]
@@ -82,7 +67,7 @@ class Windows(Wire):
     session_ids: tuple[str, ...]
 
 
-class SessionRun(Wire):
+class SessionRun(DetailsModel):
     """One run of a session: what is kept of it, and what a host's session entry of the type `pi-subagents` holds.
 
     `prompt` is as it was given. `messages` are JSON objects as pi writes them: `role` (user, assistant, toolResult) and

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -17,16 +16,15 @@ from ohm_subagents.suite import ErrorCode, OhmError, Tool, ToolResult
 from ohm_subagents.suites.mcp.connection import Connection
 from ohm_subagents.suites.mcp.results import MAX_CHARS, bounded, content_of
 from ohm_subagents.suites.mcp.servers import plain, prefix_of
+from ohm_subagents.views import call_line
 
 if TYPE_CHECKING:
     from mcp_types import Tool as ServerTool
-    from pydantic import JsonValue
 
     from ohm_subagents.contract import Result, TaskId
     from ohm_subagents.redaction import Redaction
     from ohm_subagents.suite import SuiteContext, ToolCall, ToolNeed
     from ohm_subagents.suites.mcp.servers import Server
-    from ohm_subagents.views import Theme
 
 MAX_GIVEN: Final = 128
 """Tools of one server for one subagent: more, and model providers refuse the request."""
@@ -91,7 +89,7 @@ class ServerTools:
             description=(tool.description or tool.title or tool.name)[:_MAX_DESCRIPTION],
             input_schema=tool.input_schema,
             execute=partial(self._call, tool.name, need),
-            call_view=partial(_call_line, name),
+            call_view=partial(call_line, name),
             only_if_named=True,
             checks_arguments=True,
         )
@@ -163,8 +161,3 @@ def _name(server: Server, tool: str) -> str:
 
 def _failed(error: OhmError) -> ToolResult:
     return ToolResult(text=error.message, details={}, is_error=True)
-
-
-def _call_line(name: str, arguments: JsonValue, theme: Theme) -> str:
-    shown = "" if arguments in ({}, None) else json.dumps(arguments, ensure_ascii=False)
-    return theme.fg("toolTitle", theme.bold(name)) + (f" {shown}" if shown else "")

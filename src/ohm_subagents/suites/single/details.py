@@ -5,15 +5,14 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, JsonValue
-from pydantic.alias_generators import to_camel
+from pydantic import JsonValue
 
-from ohm_subagents.suite import ErrorCode
+from ohm_subagents.suite import DetailsModel, ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ohm_subagents.suite import JsonObject, Usage
+    from ohm_subagents.suite import Usage
 
 
 class SubagentErrorCode(StrEnum):
@@ -58,20 +57,7 @@ def code_of(code: str) -> SubagentErrorCode:
     return CODES.get(code, SubagentErrorCode.SUBAGENT_FAILED)
 
 
-class _Wire(BaseModel):
-    """Written in camelCase, without fields that are None."""
-
-    model_config = ConfigDict(
-        defer_build=True, frozen=True, alias_generator=to_camel, validate_by_name=True, validate_by_alias=True
-    )
-
-    def payload(self) -> JsonObject:
-        """Return plain JSON."""
-        plain: JsonObject = self.model_dump(mode="json", by_alias=True, exclude_none=True)
-        return plain
-
-
-class UsageCounts(_Wire):
+class UsageCounts(DetailsModel):
     """Usage of all attempts: tokens, USD, model requests. `input` does not count cached tokens."""
 
     input: int = 0
@@ -94,7 +80,7 @@ class UsageCounts(_Wire):
         )
 
 
-class SingleResult(_Wire):
+class SingleResult(DetailsModel):
     """The result of the task. `notes` name what was not done as the agent's file asks."""
 
     agent: str
@@ -109,14 +95,14 @@ class SingleResult(_Wire):
     notes: tuple[str, ...] | None = None
 
 
-class ErrorInfo(_Wire):
+class ErrorInfo(DetailsModel):
     """The fault of a call."""
 
     code: SubagentErrorCode
     message: str
 
 
-class Streaming(_Wire):
+class Streaming(DetailsModel):
     """The progress of the subagent."""
 
     display_items: tuple[dict[str, JsonValue], ...]
@@ -124,7 +110,7 @@ class Streaming(_Wire):
     turn_count: int
 
 
-class Details(_Wire):
+class Details(DetailsModel):
     """All of it. `mode` is `management` for a call that was refused before its arguments were read."""
 
     mode: Literal["single", "management"] = "single"

@@ -36,7 +36,8 @@ from ohm_subagents.suites.single.outcome import DISABLED, not_begun, refused, re
 from ohm_subagents.suites.single.session_file import SessionFiles
 from ohm_subagents.suites.single.tool_policy import LSP, lsp_actions, tools_of, withheld
 from ohm_subagents.suites.single.verdict import is_worth_another
-from ohm_subagents.suites.single.views import call_line, has_failed, result_text
+from ohm_subagents.suites.single.views import has_failed, result_text
+from ohm_subagents.views import call_line
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -77,7 +78,7 @@ def build(context: SuiteContext) -> tuple[Tool, ...]:
             description=_description(),
             input_schema=SUBAGENT_SCHEMA,
             execute=partial(_subagent, context, files),
-            call_view=call_line,
+            call_view=partial(call_line, "subagent", argument="agent"),
             result_view=result_text,
             failure=_raised,
             prompt_snippet=SNIPPET if settings.injects_policy else "",

@@ -5,22 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.suites.single.details import SubagentErrorCode
-from ohm_subagents.views import cells, one_line, wrapped
+from ohm_subagents.views import cells, wrapped
 
 if TYPE_CHECKING:
-    from pydantic import JsonValue
-
     from ohm_subagents.suite import JsonObject, ToolResult
-    from ohm_subagents.views import Theme, View
+    from ohm_subagents.views import View
 
 NOTHING: Final = "(no output)"
-
-
-def call_line(arguments: JsonValue, theme: Theme) -> str:
-    """Show the tool and the agent."""
-    agent = arguments.get("agent") if isinstance(arguments, dict) else None
-    title = theme.fg("toolTitle", theme.bold("subagent "))
-    return title + theme.fg("accent", one_line(agent) if isinstance(agent, str) and agent else "?")
 
 
 def result_text(result: ToolResult, view: View) -> str:

@@ -28,7 +28,8 @@ from ohm_subagents.suites.sticky.options import StickyOptions, expanded, prompt_
 from ohm_subagents.suites.sticky.outcome import CANCELLED, failed, final_of, noted, result_of
 from ohm_subagents.suites.sticky.sessions import StickySession
 from ohm_subagents.suites.sticky.turns import Turns
-from ohm_subagents.suites.sticky.views import call_line, progress_text, result_text, roster_names, roster_text
+from ohm_subagents.suites.sticky.views import progress_text, result_text, roster_names, roster_text
+from ohm_subagents.views import call_line
 
 if TYPE_CHECKING:
     from ohm_subagents.suite import Event, Finalized, Reply, SuiteContext, Task, ToolCall
@@ -60,7 +61,7 @@ def build(context: SuiteContext) -> tuple[Tool, ...]:
             description=f"{_description()}\n\n{roster}",
             input_schema=SUBAGENT_SCHEMA,
             execute=partial(_subagent, _Mounted(context=context, options=options, files=files, turns=turns)),
-            call_view=call_line,
+            call_view=partial(call_line, "subagent", argument="agent"),
             result_view=result_text,
         ),
     )

@@ -10,23 +10,14 @@ from ohm_subagents.views import one_line, tool_rows, wrapped
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pydantic import JsonValue
-
     from ohm_subagents.suite import Profile, Task, ToolResult
     from ohm_subagents.suites.sticky.agents import Prompt
-    from ohm_subagents.views import Theme, View
+    from ohm_subagents.views import View
 
 RUNNING: Final = "(running...)"
 _TAIL_CHARS: Final = 2000
 _ROWS: Final = 4
 _SUMMARY_CHARS: Final = 200
-
-
-def call_line(arguments: JsonValue, theme: Theme) -> str:
-    """Show the tool and the agent."""
-    agent = arguments.get("agent") if isinstance(arguments, dict) else None
-    title = theme.fg("toolTitle", theme.bold("subagent "))
-    return title + theme.fg("accent", one_line(agent) if isinstance(agent, str) and agent else "?")
 
 
 def result_text(result: ToolResult, view: View) -> str:
