@@ -60,7 +60,7 @@ async def test_a_user_has_prompts_anywhere(desk):
 
 
 async def test_what_the_file_denies_all_agents_is_denied_where_an_entry_says_nothing_else(desk):
-    common = {"permission": {"edit": "deny", "bash": {"*": "deny"}}}
+    common = {"permission": {"edit": "deny", "bash": "deny"}}
     agents = {
         "silent": {"description": "d", "prompt": "p"},
         "open": {"description": "d", "prompt": "p", "permission": {"edit": "allow", "bash": {"git *": "allow"}}},

@@ -301,6 +301,35 @@ class TestProfile:
             assert sent.unwrap().output == "mine ['lookup']"
             assert ohm.handle(handle.id).id == "task_2"
 
+    async def test_after_a_restart_they_have_to_be_given_again(self, tmp_path):
+        async def act(request, sink):
+            return f"{request.profile.id} {[one.name for one in request.child_tools]}"
+
+        env = HERMETIC | {"PI_CONFIG_DIR": str(tmp_path), "OHM_SUBAGENTS_STORE": "sqlite"}
+        kept = {"env": env, "config": {"subagentBackend": "acting", **RESUME}}
+        async with acting(act, **kept) as ohm:
+            await ohm.run(MINE, "p", tools=[lookup])
+        backend = ActingBackend(act, capabilities=frozenset(Capability))
+        async with Ohm.open(plugins=[backend], **kept) as ohm:
+            refused = (await ohm.handle("task_1").send("more")).err_value
+            half = (await ohm.handle("task_1").send("more", profile=MINE)).err_value
+            by_tool = (await ohm.call("task", {"op": "send", "id": "task_1", "prompt": "more"})).details
+            sent = await ohm.handle("task_1").send("more", profile=MINE, tools=[lookup])
+
+        assert str(refused) == (
+            "Task 'task_1' was started with `profile` and `tools` of a program, which are not kept with it. Give "
+            "`profile` and `tools` again: `ohm.handle('task_1').send(prompt, profile=..., tools=...)`."
+        )
+        assert "with `tools` of a program" in half.message
+        assert by_tool["error_code"] == "task_not_resumable"
+        assert sent.unwrap().output == "mine ['lookup']"
+
+    async def test_a_profile_of_the_roster_is_no_profile_of_the_program(self):
+        async with quick_ohm(Step(text="a"), Step(text="b"), config=RESUME) as ohm:
+            handle = await ohm.start(ohm.profiles[0], "p")
+            await handle.wait()
+            assert (await ohm.handle("task_1").send("more")).unwrap().output == "b"
+
 
 class Kind(StrEnum):
     BUG = "bug"

@@ -108,7 +108,8 @@ class Delegation:
         """
         item, command = self._start_of(profile, prompt, options, result_type)
         started = one_item(await self._engine.orchestrator.execute(replace(command, background=True)))
-        return Handle(self._engine.orchestrator, started, item=item, result_type=result_type)
+        engine = self._engine
+        return Handle(engine.orchestrator, started, child_tool=engine.child_tool, item=item, result_type=result_type)
 
     def _start_of(
         self, profile: str | Profile, prompt: str, options: RunOptions, result_type: type[DataT] | None
@@ -172,7 +173,7 @@ class Delegation:
         calls = self._engine.calls
         call, task = calls.known(CallId(handle_id)), self._engine.store.get(TaskId(handle_id))
         if call is None and isinstance(task, Ok):
-            return Handle(self._engine.orchestrator, task)
+            return Handle(self._engine.orchestrator, task, child_tool=self._engine.child_tool)
         return call or calls.kept(CallId(handle_id))
 
     def events(self, *, with_checkpoints: bool = False) -> AsyncGenerator[TaskEvent]:

@@ -26,10 +26,11 @@ from ohm_subagents.contract.replies import (
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import AsyncGenerator, Callable, Iterable
 
-    from ohm_subagents._app.options import RunOptions
+    from ohm_subagents._app.options import RunOptions, ToolMaker
     from ohm_subagents._orchestrator.orchestrator import Orchestrator
+    from ohm_subagents._plugins.suites.tool import Tool
     from ohm_subagents.contract.events import Event
     from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.profile import Profile
@@ -70,10 +71,12 @@ class Handle(Generic[DataT]):
         engine: Orchestrator,
         started: Result[Task, OhmError],
         *,
+        child_tool: ToolMaker,
         item: StartItem | None = None,
         result_type: type[DataT] | None = None,
     ) -> None:
         """Use `Ohm.start`."""
+        self._child_tool = child_tool
         self._started: Result[TaskId, OhmError] = Ok(started.ok_value.id) if isinstance(started, Ok) else started
         self._engine = engine
         self._item = item
@@ -110,11 +113,27 @@ class Handle(Generic[DataT]):
                     )
                 )
 
-    async def send(self, prompt: str) -> Result[Envelope[DataT], OhmError]:
-        """Send a follow-up, and return the answer of the run that took it."""
+    async def send(
+        self,
+        prompt: str,
+        *,
+        profile: Profile | None = None,
+        tools: Iterable[Tool | Callable[..., object]] | None = None,
+    ) -> Result[Envelope[DataT], OhmError]:
+        """Send a follow-up, and return the answer of the run that took it.
+
+        `profile` and `tools` are for a settled task (`sendToFinished: resume`): in place of those that it was started
+        with, which are not kept over a restart if they were objects of the program.
+        """
         if isinstance(self._started, Err):
             return self._started
-        command = Send(id=self._started.ok_value, prompt=prompt, item=self._item)
+        command = Send(
+            id=self._started.ok_value,
+            prompt=prompt,
+            item=self._item,
+            profile=profile,
+            tools=None if tools is None else tuple(map(self._child_tool, tools)),
+        )
         answer = await self._engine.execute(command, observer=_Follower(self._go_on_with))
         match answer:
             case SendReply():

@@ -8,7 +8,7 @@ from ohm_subagents._app.handle import Handle
 from ohm_subagents.contract.envelope import DataT
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping
+    from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Mapping
 
     from ohm_subagents._app.calls import Call
     from ohm_subagents._app.delegation import Delegation
@@ -183,9 +183,15 @@ class HandleSync(Generic[DataT]):
         """Return the answer of the task, as `Handle.wait`."""
         return self._in_loop(lambda: self._handle.wait(timeout_ms=timeout_ms))
 
-    def send(self, prompt: str) -> Result[Envelope[DataT], OhmError]:
+    def send(
+        self,
+        prompt: str,
+        *,
+        profile: Profile | None = None,
+        tools: Iterable[Tool | Callable[..., object]] | None = None,
+    ) -> Result[Envelope[DataT], OhmError]:
         """Send a follow-up and return its answer, as `Handle.send`."""
-        return self._in_loop(lambda: self._handle.send(prompt))
+        return self._in_loop(lambda: self._handle.send(prompt, profile=profile, tools=tools))
 
     def cancel(self) -> bool:
         """Stop the task, as `Handle.cancel`."""

@@ -70,16 +70,20 @@ def _with_common(keys: Mapping[str, object], layer: Layer) -> Mapping[str, objec
     """Return the keys of an agent with the verdicts of the file on tools that it has none of its own on."""
     joined = {**keys}
     for key in _COMMON:
-        common, own = _members(layer.values.get(key)), keys.get(key)
-        if common and (own is None or isinstance(own, dict)):
+        common, own = _members(layer.values.get(key)), keys.get(key, {})
+        if common and own == _members(own):
             joined[key] = _joined(common, _members(own))
     return joined
 
 
 def _joined(common: Mapping[str, object], own: Mapping[str, object]) -> Mapping[str, object]:
-    """Return the verdicts of both; of one tool with rules for patterns in both, all the rules."""
-    both = {name: {**_members(common[name]), **_members(own[name])} for name in common if name in own}
-    return {**common, **own, **{name: rules for name, rules in both.items() if rules and _members(own[name])}}
+    """Return the verdicts of both; where an agent has rules for patterns, those of the file come before them."""
+    rules = {name: {**_rules(common.get(name)), **_members(one)} for name, one in own.items() if _members(one)}
+    return {**common, **own, **rules}
+
+
+def _rules(verdict: object) -> Mapping[str, object]:
+    return {"*": verdict} if isinstance(verdict, str | bool) else _members(verdict)
 
 
 def _prompt(written: object, path: Path, project: Path | None, trusts: Covers) -> Result[tuple[str, bool], str]:

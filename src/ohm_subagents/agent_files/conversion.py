@@ -68,12 +68,11 @@ def _folders(source: Path) -> Iterator[tuple[Dialect, Path]]:
 def _files(source: Path) -> Iterator[tuple[Dialect, Path]]:
     """Yield the files with agents in the directory of a program, or the one that is named."""
     for dialect in DIALECTS.values():
+        folders = {PurePath(folder).parent.name for folder in (*dialect.project, *dialect.user)}
         for name in dict.fromkeys(PurePath(file).name for file in dialect.project_files):
             if source.name == name:
                 yield dialect, source
-            elif os.path.isfile(source / name) and any(
-                PurePath(one).parent.name == source.name for one in dialect.project
-            ):
+            elif source.name in folders and os.path.isfile(source / name):
                 yield dialect, source / name
 
 

@@ -175,6 +175,10 @@ class Send:
     """The text of the follow-up."""
     item: StartItem | None = None
     """The item whose choices hold for what continues a settled task; None takes those that its record shows."""
+    profile: Profile | None = None
+    """The profile of what continues a settled task; None for that of the task."""
+    tools: tuple[NamedTool, ...] | None = None
+    """The child tools of the call for what continues a settled task; None for those of the item."""
     redaction: Redactor | None = field(default=None, repr=False)
     """Redacts the task that continues a settled one; a task that goes on has its own (`StartItem.redaction`)."""
     op: Literal["send"] = "send"

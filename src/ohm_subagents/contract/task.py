@@ -103,6 +103,8 @@ class Assignment:
     """The form of the answer where a schema demands one; None for a text."""
     resumed_from: TaskId | None = None
     """The settled task of the same session that this one continues."""
+    unkept: tuple[str, ...] = ()
+    """The options of the start that no store keeps: `profile` for one of a program's own, `tools` for functions."""
     inherited: tuple[Run, ...] = ()
     """The newest runs of the tasks that this one continues, oldest first."""
 

@@ -188,20 +188,40 @@ class AdmissionContext:
         budget = Budget(depth=max_depth).over(self.config.subagents.tree_budget())
         return Budget(depth=0).over(budget) if self.depth is None else budget
 
+    def unkept(self, item: StartItem) -> tuple[str, ...]:
+        """Return the options of an item that no store keeps: a profile that nobody else knows, and functions."""
+        profile = item.profile
+        is_own = not isinstance(profile, str) and not profile.suite and self.catalog.find(profile.id) != profile
+        return ("profile",) * is_own + ("tools",) * bool(item.overrides.tools)
+
     def continuation(self, task: Task, command: Send) -> StartItem:
         """Return the item that continues a settled task: as far as its record shows, it runs as the task did."""
-        if command.item is not None:
-            return replace(command.item, prompt=command.prompt, preface="", session=None, redaction=command.redaction)
+        item = self._recorded(task, command) if command.item is None else command.item
+        tools = item.overrides.tools if command.tools is None else command.tools
+        return replace(
+            item,
+            profile=command.profile or item.profile,
+            prompt=command.prompt,
+            overrides=replace(item.overrides, tools=tools),
+            preface="",
+            session=None,
+            redaction=command.redaction,
+        )
+
+    def _recorded(self, task: Task, command: Send) -> StartItem:
+        """Return the item that the record of a task shows, refused where that lacks what the command does not give."""
         asked = task.assignment
+        given = {"profile": command.profile, "tools": command.tools}
+        lacking = [name for name in asked.unkept if given[name] is None]
         same = (spec.id for spec in self.backends.values() if asked.backend in {spec.label, spec.id})
-        found = self.profile_of(task)
+        found = Ok(command.profile) if command.profile else self.profile_of(task)
+        refusal = refusals.unkept(task, lacking) if lacking else found.err_value if isinstance(found, Err) else None
         return StartItem(
             profile=found.ok_value if asked.suite and isinstance(found, Ok) else asked.profile,
-            refusal=found.err_value if isinstance(found, Err) else None,
+            refusal=refusal,
             description=asked.description,
             prompt=command.prompt,
             overrides=Overrides(backend=next(same, None), cwd=None if asked.cwd is None else Path(asked.cwd)),
-            redaction=command.redaction,
         )
 
     def visible_ids(self) -> tuple[str, ...]:

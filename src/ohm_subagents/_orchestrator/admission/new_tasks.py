@@ -67,6 +67,7 @@ def new_task(task_id: TaskId, admitted: Plan, now_ms: int, caller: CallContext) 
             call=caller.call,
             answer=None if admitted.profile.result_schema is None else "json",
             suite=admitted.profile.suite,
+            unkept=admitted.unkept,
             cwd=None if item.overrides.cwd is None else str(item.overrides.cwd),
         ),
         activity=Activity(max_events=admitted.max_events),

@@ -55,6 +55,7 @@ class Plan(NamedTuple):
         counts_usage: the backend reports what it uses.
         traces_itself: the backend makes spans of its own.
         sourced: the tools that each run asks sources for; None for none.
+        unkept: the options of the call that no store keeps (`Assignment.unkept`).
     """
 
     item: StartItem
@@ -70,6 +71,7 @@ class Plan(NamedTuple):
     counts_usage: bool
     traces_itself: bool
     sourced: SourcedTools | None = None
+    unkept: tuple[str, ...] = ()
 
     @property
     def profile(self) -> Profile:
@@ -146,6 +148,7 @@ def _planned(
             counts_usage=Capability.USAGE in capabilities,
             traces_itself=Capability.TRACES in capabilities,
             sourced=sourced_tools(tools, context, spec),
+            unkept=context.unkept(item),
         )
     )
 

@@ -96,6 +96,20 @@ def not_resumable(task: Task) -> OhmError:
     )
 
 
+def unkept(task: Task, options: Iterable[str]) -> OhmError:
+    """Refuse a follow-up to a task that was started with what only its program had."""
+    names = tuple(options)
+    given = " and ".join(f"`{name}`" for name in names)
+    verb = "is" if names == ("profile",) else "are"
+    call = ", ".join(("prompt", *(f"{name}=..." for name in names)))
+    return OhmError(
+        code=ErrorCode.NOT_RESUMABLE,
+        message=f"Task '{task.id}' was started with {given} of a program, which {verb} not kept with it.",
+        advice=f"Give {given} again: `ohm.handle('{task.id}').send({call})`.",
+        task_id=task.id,
+    )
+
+
 def busy(session_id: SessionId) -> OhmError:
     """Refuse a session with a task that is not over."""
     return OhmError(
