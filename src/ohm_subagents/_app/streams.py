@@ -2,49 +2,137 @@
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Self
+from collections import deque
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, Self
 
 import anyio
+from anyio.lowlevel import checkpoint
 
 from ohm_subagents.contract.commands import Wait
-from ohm_subagents.contract.events import Checkpointed, TaskEvent, TaskSettled
+from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.events import (
+    Checkpointed,
+    DiagnosticRaised,
+    TaskEvent,
+    TaskSettled,
+    TextDelta,
+    ThinkingDelta,
+    ToolEnded,
+    ToolStarted,
+    ToolUpdated,
+)
 from ohm_subagents.contract.outcome import Cancelled, Failed, Outcome, Succeeded
 from ohm_subagents.contract.replies import Accepted, TasksReply
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+    from collections.abc import AsyncGenerator, Iterator
 
     from ohm_subagents._orchestrator.orchestrator import Orchestrator
     from ohm_subagents.contract.events import Event
     from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.task import Task
 
+MAX_WAITING: Final = 10_000
+"""The most events that wait for one reader."""
+MAX_CHARS: Final = 8 * 1024 * 1024
+"""The most characters of text in them."""
+_MANY: Final = 1000
+"""Once so many wait, pieces of one text are joined."""
+_PIECE: Final = 4096
+"""They are joined up to so many characters."""
+
 
 class EventStream:
-    """An observer whose events one reader takes, in their order; nothing waits for the reader."""
+    """An observer whose events one reader takes, in their order; nothing waits for the reader.
+
+    Of many that wait, the pieces of one text are joined. If more waits than `MAX_WAITING` or `MAX_CHARS`, the older
+    half is left out, and a diagnostic in its place says so.
+    """
 
     def __init__(self, *, with_checkpoints: bool) -> None:
-        self._send, self._receive = anyio.create_memory_object_stream[TaskEvent](math.inf)
+        self._waiting: deque[TaskEvent] = deque()
+        self._chars = 0
+        self._left_out = 0
+        self._has_ended = False
+        self._news = anyio.Event()
         self._with_checkpoints = with_checkpoints
 
     def notify(self, task: Task, event: Event) -> None:
-        if self._with_checkpoints or not isinstance(event, Checkpointed):
-            self._send.send_nowait(TaskEvent(task_id=task.id, at_ms=task.updated_ms, event=event))
+        if not self._with_checkpoints and isinstance(event, Checkpointed):
+            return
+        newest = TaskEvent(task_id=task.id, at_ms=task.updated_ms, event=event)
+        joined = _joined(self._waiting[-1], newest) if len(self._waiting) > _MANY else None
+        if joined is not None:
+            self._waiting.pop()
+        self._waiting.append(joined or newest)
+        self._chars += _chars_of(event)
+        if len(self._waiting) > MAX_WAITING or self._chars > MAX_CHARS:
+            self._leave_out()
+        self._news.set()
 
     def end(self) -> None:
         """Let the reader end when it has read all; notify it no more."""
-        self._send.close()
+        self._has_ended = True
+        self._news.set()
 
-    def __aiter__(self) -> AsyncIterator[TaskEvent]:
-        return aiter(self._receive)
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> TaskEvent:
+        await checkpoint()
+        while not self._waiting:
+            if self._has_ended:
+                raise StopAsyncIteration
+            self._news = anyio.Event()
+            await self._news.wait()
+        if self._left_out:
+            return self._gap()
+        taken = self._waiting.popleft()
+        self._chars -= _chars_of(taken.event)
+        return taken
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_raised: object) -> None:
-        self._send.close()
-        self._receive.close()
+        self._waiting.clear()
+        self.end()
+
+    def _leave_out(self) -> None:
+        """Leave out the older events until half of the room is free; the newest one stays."""
+        while len(self._waiting) > 1 and (len(self._waiting) > MAX_WAITING // 2 or self._chars > MAX_CHARS // 2):
+            self._chars -= _chars_of(self._waiting.popleft().event)
+            self._left_out += 1
+
+    def _gap(self) -> TaskEvent:
+        message = f"{self._left_out} events are left out here: they were not read in time."
+        self._left_out = 0
+        said = DiagnosticRaised(diagnostic=Diagnostic(subject="events", message=message))
+        return replace(self._waiting[0], event=said)
+
+
+def _joined(former: TaskEvent, newest: TaskEvent) -> TaskEvent | None:
+    """Return one event for two pieces of one text; None for events that stay apart."""
+    if former.task_id != newest.task_id:
+        return None
+    match former.event, newest.event:
+        case (TextDelta(text=begun), TextDelta(text=more)) if len(begun) < _PIECE:
+            return replace(newest, event=TextDelta(text=begun + more))
+        case (ThinkingDelta(text=begun), ThinkingDelta(text=more)) if len(begun) < _PIECE:
+            return replace(newest, event=ThinkingDelta(text=begun + more))
+        case _:
+            return None
+
+
+def _chars_of(event: Event) -> int:
+    match event:
+        case TextDelta(text=text) | ThinkingDelta(text=text) | ToolUpdated(text=text) | ToolEnded(text=text):
+            return len(text)
+        case ToolStarted(args=text) | Checkpointed(state=text):
+            return len(text)
+        case _:
+            return 0
 
 
 def past_of(task: Task) -> Iterator[TaskEvent]:
