@@ -72,10 +72,10 @@ def profile(*allowed, denied=()):
     return Profile(id="user", name="User", summary="Uses.", prompt="Use.", tools=tools)
 
 
-async def played(source, *allowed, denied=(), backend=None):
+async def played(source, *allowed, denied=(), backend=None, **options):
     backend = backend or WithChildTools("done")
     async with quick_ohm(backend=backend, plugins=[source], profiles=[profile(*allowed, denied=denied)]) as ohm:
-        handle = await ohm.start("user", "go")
+        handle = await ohm.start("user", "go", **options)
         await handle.wait()
         task = ohm.task(handle.id)
     (request,) = backend.calls
@@ -99,6 +99,35 @@ async def test_a_source_is_not_asked_if_no_tool_of_its_is_named():
     request, said, _ = await played(source, "read")
 
     assert (source.needs, request.tools, said) == ([], ("read",), [])
+
+
+class OfferingOwn(Offering):
+    """A plugin whose suite also has a tool that only a list gives."""
+
+    def build(self, context):
+        super().build(context)
+        return (replace(tool("near"), only_if_named=True),)
+
+
+async def test_a_call_names_tools_besides_those_of_the_profile_unless_that_denies_them():
+    source = OfferingOwn(lambda _need: Ok(FAR))
+    request, said, _ = await played(source, "read", denied=("far__b",), tools=["far__*", "NEAR", tool("mine")])
+
+    assert request.tools == ("read", "mine", "near", "far__a")
+    assert [one.name for one in request.child_tools] == ["near", "mine", "far__a"]
+    assert (said, source.asked) == ([], [("read", "mine", "near", "far__*")])
+
+    request, said, _ = await played(OfferingOwn(lambda _need: Ok(FAR)), "read", tools=["far__z"])
+    assert (request.tools, said) == (
+        ("read",),
+        ["'far__z' is no tool that there is now, and is left out. The subagent works without them."],
+    )
+
+
+async def test_tools_of_a_call_are_a_list():
+    async with quick_ohm() as ohm:
+        with pytest.raises(TypeError, match=r"^tools is the text 'read'; allowed: a list"):
+            await ohm.run("finder", "go", tools="read")
 
 
 def unavailable(_need):

@@ -179,6 +179,8 @@ def assemble(sources: Sources) -> Assembly:
     trust = TimedCache(read, sources.clock)
     loaded = load_config(cwd=sources.cwd, config=sources.config, env=sources.env, trusts=trust().covers)
     config = loaded.ok_value.config if isinstance(loaded, Ok) else OhmConfig()
+    if sources.mcp_servers:
+        config = config.model_copy(update={"mcp_servers": {**config.mcp_servers, **sources.mcp_servers}})
     services = services_of(config.providers, sources.env)
     cache, log = cache_dir(sources.env), sources.logger
     context = BackendContext(env=sources.env, providers=services.providers, cache_directory=cache, log=log)

@@ -14,6 +14,7 @@ from ohm_subagents._app.assembly import assemble
 from ohm_subagents._app.embedder import SteadyHost, steady_clock
 from ohm_subagents._app.lifetime import working_engine
 from ohm_subagents._app.sources import ConfigSource, Sources, env_of, source_of, system_clock
+from ohm_subagents._config.mcp_servers import McpServer
 from ohm_subagents._orchestrator.observe.host_faults import HostFaults
 from ohm_subagents._orchestrator.observe.logger import HostLogger, Logger, SteadyLogger
 from ohm_subagents._plugins.stores import Store
@@ -57,6 +58,8 @@ class OpenOptions(TypedDict, total=False):
     """A structlog logger, in place of the program's default one."""
     trust: bool
     """Trust the project, as `ohm trust` does."""
+    mcp_servers: Mapping[str, McpServer]
+    """MCP servers besides those of ohm.json, in place of its servers of the same names (`ohm_subagents.config`)."""
 
 
 def changed(
@@ -124,4 +127,5 @@ def _sources(options: OpenOptions, engine: Callable[[], Engine]) -> Sources:
         given_host=host,
         live_ui=live_ui,
         trusts=options.get("trust", False),
+        mcp_servers=dict(options.get("mcp_servers", {})),
     )

@@ -29,8 +29,9 @@ class CallOptions(TypedDict, total=False):
     """The session of the task; a text is an id, whose newest task is continued if there is one."""
     parent: str | None
     """The id of a running task that the new one is below: it ends with it, and is charged to its budget."""
-    tools: Iterable[Tool | Callable[..., object]]
-    """Tools for this task besides those of its profile; a function becomes one as by `@tool`."""
+    tools: Iterable[Tool | Callable[..., object] | str]
+    """Tools for this task besides those of its profile; a function becomes one as by `@tool`. A text names tools that
+    plugins and MCP servers have for subagents, as the list of a profile does, such as `mcp__calc__*`."""
 
 
 class RunOptions(CallOptions, total=False):
@@ -80,14 +81,19 @@ def overrides_of(options: RunOptions, result_type: type[Any] | None, child_tool:
     for name in options.keys() - RunOptions.__annotations__.keys():
         unknown = f"unexpected keyword argument '{name}'"
         raise TypeError(unknown)
-    cwd = options.get("cwd")
+    cwd, tools = options.get("cwd"), options.get("tools", ())
+    if isinstance(tools, str):
+        wrong = f"tools is the text {tools!r:.60}; allowed: a list, in which a text names tools."
+        raise TypeError(wrong)
+    given = tuple(tools)
     return Overrides(
         model=options.get("model"),
         backend=options.get("backend"),
         limits=options.get("limits"),
         loop=options.get("loop"),
         cwd=None if cwd is None else Path(cwd),
-        tools=tuple(map(child_tool, options.get("tools", ()))),
+        tools=tuple(child_tool(one) for one in given if not isinstance(one, str)),
+        tool_names=tuple(one for one in given if isinstance(one, str)),
         result_schema=None if result_type is None else answer_type(result_type)[1],
         misfit=None if result_type is None else partial(_misfit, answer_type(result_type)[0]),
     )

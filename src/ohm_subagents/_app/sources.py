@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
+    from ohm_subagents._config.mcp_servers import McpServer
     from ohm_subagents._orchestrator.observe.logger import Logger
     from ohm_subagents._plugins.suites.embedding import Host
     from ohm_subagents._tools.live_ui import LiveUi
@@ -45,6 +46,7 @@ class Sources:
     given_host: Host | None = None
     live_ui: LiveUi | None = None
     trusts: bool = False
+    mcp_servers: Mapping[str, McpServer] = field(default_factory=dict[str, "McpServer"], repr=False)
 
     def parent_tools(self) -> tuple[str, ...]:
         """Return the parent agent's active tools, or all child tools if the host reports none; ignore non-strings."""

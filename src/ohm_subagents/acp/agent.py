@@ -25,6 +25,7 @@ from acp.schema import (
 
 from ohm_subagents.acp.choices import PROFILE, Choices
 from ohm_subagents.acp.greeting import greeting
+from ohm_subagents.acp.mcp_servers import servers_of, tools_of
 from ohm_subagents.acp.prompts import prompt_text
 from ohm_subagents.acp.session import Session
 from ohm_subagents.acp.stops import INVALID_PARAMS, NOT_FOUND
@@ -35,15 +36,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from acp import Agent
-    from acp.schema import AcpMcpServer, HttpMcpServer, McpServerStdio, PromptResponse, SseMcpServer
+    from acp.schema import PromptResponse
 
     from ohm_subagents import Ohm
+    from ohm_subagents.acp.mcp_servers import Named
     from ohm_subagents.acp.ohms import Ohms
     from ohm_subagents.acp.prompts import Block
     from ohm_subagents.acp.session import Editor
     from ohm_subagents.contract import ListedTask, Result, Task
-
-    Server = HttpMcpServer | SseMcpServer | AcpMcpServer | McpServerStdio
 
 T = TypeVar("T")
 _PAGE: Final = 50
@@ -73,33 +73,30 @@ class _OhmAgent:
         return InitializeResponse.model_validate(greeting())
 
     async def new_session(
-        self, cwd: str, mcp_servers: Sequence[Server] | None = None, **_more: object
+        self, cwd: str, mcp_servers: Sequence[Named] | None = None, **_more: object
     ) -> NewSessionResponse:
         place = _directory(cwd)
-        _check_unasked(mcp_servers)
-        ohm = await self._ohms.enter(place)
+        ohm, tools = await self._entered(place, mcp_servers)
         try:
             choices = _or_refused(Choices.begun(ohm, self._profile))
         except RequestError:
             await self._ohms.leave(ohm)
             raise
         session_id = SessionId(f"session_{token_hex(16)}")
-        self._sessions[session_id] = Session(session_id, session_id, ohm=ohm, cwd=place, choices=choices)
+        self._sessions[session_id] = Session(session_id, session_id, ohm=ohm, cwd=place, choices=choices, tools=tools)
         return NewSessionResponse(session_id=session_id, modes=choices.modes(), config_options=choices.options())
 
     async def load_session(
-        self, cwd: str, session_id: str, mcp_servers: Sequence[Server] | None = None, **_more: object
+        self, cwd: str, session_id: str, mcp_servers: Sequence[Named] | None = None, **_more: object
     ) -> LoadSessionResponse:
-        _check_unasked(mcp_servers)
-        session = await self._kept(cwd, session_id)
+        session = await self._kept(cwd, session_id, mcp_servers)
         await session.replay(self._connected())
         return LoadSessionResponse(modes=session.choices.modes(), config_options=session.choices.options())
 
     async def resume_session(
-        self, session_id: str, cwd: str, mcp_servers: Sequence[Server] | None = None, **_more: object
+        self, session_id: str, cwd: str, mcp_servers: Sequence[Named] | None = None, **_more: object
     ) -> ResumeSessionResponse:
-        _check_unasked(mcp_servers)
-        session = await self._kept(cwd, session_id)
+        session = await self._kept(cwd, session_id, mcp_servers)
         return ResumeSessionResponse(modes=session.choices.modes(), config_options=session.choices.options())
 
     async def list_sessions(
@@ -108,7 +105,7 @@ class _OhmAgent:
         if cursor is not None and not cursor.isdecimal():
             raise RequestError(INVALID_PARAMS, f"The cursor {cursor!r:.80} is not one that a list has ended with.")
         place = Path.cwd() if cwd is None else _directory(cwd)
-        ohm = await self._ohms.enter(place)
+        ohm = _or_refused(await self._ohms.enter(place, {}))
         try:
             begin = int(cursor or "0")
             found = list(_listed(ohm, place, is_filter=cwd is not None, end=begin + _PAGE + 1))
@@ -164,12 +161,17 @@ class _OhmAgent:
             raise RequestError(NOT_FOUND, sentence)
         return found
 
-    async def _kept(self, cwd: str, session_id: str) -> Session:
+    async def _entered(self, cwd: Path, named: Sequence[Named] | None) -> tuple[Ohm, tuple[str, ...]]:
+        """Return the `Ohm` of a session, and the tools that it gets of the servers of the editor."""
+        servers = _or_refused(servers_of(named or ()))
+        return _or_refused(await self._ohms.enter(cwd, servers)), tools_of(servers)
+
+    async def _kept(self, cwd: str, session_id: str, named: Sequence[Named] | None) -> Session:
         """Return a session whose tasks are kept, under its id, or that of one of its tasks."""
         if session_id in self._sessions:
             return self._sessions[session_id]
         place = _directory(cwd)
-        ohm = await self._ohms.enter(place)
+        ohm, tools = await self._entered(place, named)
         task = _newest(ohm, session_id)
         begun = Err("") if task is None else Choices.begun(ohm, task.assignment.profile)
         if isinstance(begun, Err):
@@ -180,7 +182,7 @@ class _OhmAgent:
                 why = "Settled tasks are removed after subagents.taskRetentionMs."
                 raise RequestError(NOT_FOUND, f"No session {session_id!r:.80} is kept. {why}")
         choices = _or_refused(begun)
-        session = Session(session_id, task.session_id, ohm=ohm, cwd=place, choices=choices)
+        session = Session(session_id, task.session_id, ohm=ohm, cwd=place, choices=choices, tools=tools)
         self._sessions[session_id] = session
         return session
 
@@ -218,14 +220,6 @@ def _directory(cwd: str) -> Path:
     if not path.is_absolute() or not os.path.isdir(path):
         raise RequestError(INVALID_PARAMS, f"There is no directory {cwd!r:.200}. Name one by its absolute path.")
     return path
-
-
-def _check_unasked(servers: Sequence[Server] | None) -> None:
-    if servers:
-        names = ", ".join(each.name for each in servers)
-        raise RequestError(
-            INVALID_PARAMS, f"MCP servers of an editor are not opened: {names}. Name them in 'mcpServers' of ohm.json."
-        )
 
 
 def _or_refused(result: Result[T, str]) -> T:

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import anyio
 
 from ohm_subagents import Ohm
 from ohm_subagents.commands import report
+from ohm_subagents.contract import Err, Ok
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
+
+    from ohm_subagents.config import McpServer
+    from ohm_subagents.contract import Result
 
 
 class Ohms(Protocol):
     """Gives each session an `Ohm`."""
 
-    async def enter(self, cwd: Path) -> Ohm:
-        """Return the `Ohm` for a directory, for one more session."""
+    async def enter(self, cwd: Path, servers: Mapping[str, McpServer]) -> Result[Ohm, str]:
+        """Return the `Ohm` for a directory and the servers of an editor, for one more session, or why there is none."""
         ...
 
     async def leave(self, ohm: Ohm) -> None:
@@ -31,40 +36,52 @@ class GivenOhm:
     def __init__(self, ohm: Ohm) -> None:
         self._ohm = ohm
 
-    async def enter(self, cwd: Path) -> Ohm:
+    async def enter(self, cwd: Path, servers: Mapping[str, McpServer]) -> Result[Ohm, str]:
         del cwd  # each task of a session is told its directory
-        return self._ohm
+        if servers:
+            return Err(f"This agent opens no MCP servers of an editor, and it passes on: {', '.join(servers)}.")
+        return Ok(self._ohm)
 
     async def leave(self, ohm: Ohm) -> None:
         pass
 
 
+class _Opened(NamedTuple):
+    ohm: Ohm
+    cwd: Path
+    servers: Mapping[str, McpServer]
+
+
 class OhmOfEachDirectory:
-    """An `Ohm` for each directory, with the configuration that holds there; closed with its last session."""
+    """An `Ohm` for each directory, with the configuration that holds there; closed with its last session.
+
+    Sessions with other servers have another `Ohm`: a server belongs to the session that it was passed on for.
+    """
 
     def __init__(self, *, config: Path | None) -> None:
         self._config = config
-        self._opened: dict[Path, Ohm] = {}
-        self._sessions: dict[Path, int] = {}
+        self._sessions: list[_Opened] = []
         self._changing = anyio.Lock()
 
-    async def enter(self, cwd: Path) -> Ohm:
+    async def enter(self, cwd: Path, servers: Mapping[str, McpServer]) -> Result[Ohm, str]:
         async with self._changing:
-            if cwd not in self._opened:
-                self._opened[cwd] = await Ohm.aopen(cwd=cwd, config=self._config)
-                report(self._opened[cwd].diagnostics)
-            self._sessions[cwd] = self._sessions.get(cwd, 0) + 1
-            return self._opened[cwd]
+            same = (one for one in self._sessions if (one.cwd, one.servers) == (cwd, servers))
+            opened = next(same, None)
+            if opened is None:
+                ohm = await Ohm.aopen(cwd=cwd, config=self._config, mcp_servers=servers)
+                opened = _Opened(ohm, cwd, servers)
+                report(ohm.diagnostics)
+            self._sessions.append(opened)
+            return Ok(opened.ohm)
 
     async def leave(self, ohm: Ohm) -> None:
         async with self._changing:
-            cwd = next(place for place, each in self._opened.items() if each is ohm)
-            self._sessions[cwd] -= 1
-            if not self._sessions[cwd]:
-                del self._sessions[cwd], self._opened[cwd]
+            over = next(one for one in self._sessions if one.ohm is ohm)
+            self._sessions.remove(over)
+            if over not in self._sessions:
                 await ohm.aclose()
 
     async def close(self) -> None:
         """Close all of them, whatever sessions there are."""
-        for ohm in tuple(self._opened.values()):
-            await ohm.aclose()
+        for opened in self._sessions:
+            await opened.ohm.aclose()

@@ -54,12 +54,16 @@ class Editor(Protocol):
 class Session:
     """A session of one connection; `id` is the name that the editor knows, `kept_as` that of the kept tasks."""
 
-    def __init__(self, session_id: str, kept_as: SessionId, *, ohm: Ohm, cwd: Path, choices: Choices) -> None:
+    def __init__(
+        self, session_id: str, kept_as: SessionId, *, ohm: Ohm, cwd: Path, choices: Choices, tools: tuple[str, ...]
+    ) -> None:
+        """`tools` names those of the editor's servers, which each of its subagents gets."""
         self.id = session_id
         self.ohm = ohm
         self.choices = choices
         self._kept_as = kept_as
         self._cwd = cwd
+        self._tools = tools
         self._turn: _Turn | None = None
 
     async def prompt(self, text: str, editor: Editor) -> PromptResponse:
@@ -107,6 +111,7 @@ class Session:
                             session=self._kept_as,
                             cwd=self._cwd,
                             model=self.choices.model,
+                            tools=self._tools,
                         )
                     )
                 except ClosedError as closed:

@@ -46,6 +46,8 @@ class Overrides:
     """The directory of the task: an absolute path."""
     tools: tuple[NamedTool, ...] = ()
     """Child tools of the call (`ohm_subagents.plugin.Tool`), besides those of the profile."""
+    tool_names: tuple[str, ...] = ()
+    """Names, and patterns with `*`, of child tools of plugins and MCP servers, besides those of the profile."""
     result_schema: Mapping[str, JsonValue] | None = field(default=None, hash=False)
     """The JSON schema of the answer, which then has to be handed in."""
     misfit: Callable[[str], str | None] | None = None

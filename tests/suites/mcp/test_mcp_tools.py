@@ -15,6 +15,7 @@ import pytest
 from model_server import Call, ModelServer, Say
 
 from ohm_subagents import Ohm
+from ohm_subagents.config import McpServer
 from ohm_subagents.contract import Profile, ToolPolicy, ToolUpdated
 from ohm_subagents.testing import HERMETIC
 
@@ -48,7 +49,7 @@ def profile(*tools, id="user"):
     return Profile(id=id, name=id, summary="Uses tools.", prompt="You use tools.", tools=ToolPolicy(allowed=tools))
 
 
-def opened(server, servers, *tools, cwd=".", config=None, env=None, suites=None):
+def opened(server, servers, *tools, cwd=".", config=None, env=None, suites=None, **more):
     config = {
         "providers": {"acme": {"baseUrl": server.url, "apiKeyEnv": "ACME_KEY", "models": ["small"]}},
         "subagents": {"model": "acme/small"},
@@ -58,7 +59,7 @@ def opened(server, servers, *tools, cwd=".", config=None, env=None, suites=None)
     marker = {"OHM_SUBAGENT_RUN_ID": os.environ["OHM_SUBAGENT_RUN_ID"]}
     env = HERMETIC | marker | {"ACME_KEY": "k", "PATH": os.environ["PATH"]} | (env or {})
     env["OHM_SUBAGENTS_LOAD_PLUGINS"] = "mcp"
-    return Ohm.open(config=config, env=env, profiles=[profile(*tools)], cwd=cwd, suites=suites)
+    return Ohm.open(config=config, env=env, profiles=[profile(*tools)], cwd=cwd, suites=suites, **more)
 
 
 def steps(*answers):
@@ -98,6 +99,19 @@ async def test_a_subagent_calls_the_tools_that_its_profile_names_and_nothing_is_
     assert "Error executing tool fail" in read[1]
     assert requests[0].tool_names == ["read", "mcp__calc__add", "mcp__calc__fail"]
     assert not any(map(psutil.pid_exists, started(log)))
+
+
+@pytest.mark.slow
+async def test_a_program_gives_a_call_the_tools_of_a_server_of_its_own(log):
+    entry = McpServer.model_validate(mcp_servers.entry("calc", str(log)))
+    async with (
+        ModelServer(steps(calling("add", a=2, b=3), Say("Done."))) as server,
+        opened(server, {}, "read", mcp_servers={"calc": entry}) as ohm,
+    ):
+        await ohm.run("user", "go", tools=["mcp__calc__add"])
+
+    assert server.requests[-1].tool_results == ["5"]
+    assert server.requests[0].tool_names == ["read", "mcp__calc__add"]
 
 
 @pytest.mark.slow

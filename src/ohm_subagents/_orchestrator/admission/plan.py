@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from ohm_subagents._orchestrator.admission import refusals
 from ohm_subagents._orchestrator.admission.answer import unsupported
-from ohm_subagents._orchestrator.admission.call_tools import ungiven
+from ohm_subagents._orchestrator.admission.call_tools import ungiven, with_call_tools
 from ohm_subagents._orchestrator.admission.context import label
 from ohm_subagents._orchestrator.admission.instructions import instructions
 from ohm_subagents._orchestrator.admission.model_order import named_model
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.suites.tool import Tool
     from ohm_subagents._policy.allowance import RunLimits
     from ohm_subagents._policy.tools import ResolvedTools
+    from ohm_subagents.contract.commands import Overrides
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.limits import Budget, Clocks
@@ -131,7 +132,7 @@ def _planned(
                 cwd=cwd,
                 tools=_with_finalize(profile, tools.names),
                 tools_are_bounded=tools.are_bounded,
-                child_tools=(*resolved.child_tools, *cast("tuple[Tool, ...]", asked.tools)),
+                child_tools=(*_child_tools(tools, asked, resolved, context), *cast("tuple[Tool, ...]", asked.tools)),
                 model=None if model.ok_value is None else model.ok_value.pattern,
                 mode=config.default_mode,
                 is_one_shot=item.is_one_shot,
@@ -143,7 +144,7 @@ def _planned(
             loop=limits.loop,
             budget=None if limits.budget is NO_BUDGET else limits.budget,
             max_events=config.task_max_events,
-            diagnostics=(*resolved.diagnostics, *ungiven_sources(resolved, spec)),
+            diagnostics=(*resolved.diagnostics, *ungiven_sources(tools, profile, spec)),
             can_steer=Capability.STEERING in capabilities,
             counts_usage=Capability.USAGE in capabilities,
             traces_itself=Capability.TRACES in capabilities,
@@ -166,8 +167,8 @@ def _allowed(
     if isinstance(limits, Err):
         return limits
     tools = resolved.tools.ok_value
-    if item.overrides.tools:
-        tools = replace(tools, names=(*tools.names, *(tool.name for tool in item.overrides.tools)))
+    if item.overrides.tools or item.overrides.tool_names:
+        tools = with_call_tools(tools, item.overrides, resolved, context)
     request = PermissionRequest(
         profile=profile,
         description=item.description,
@@ -179,6 +180,15 @@ def _allowed(
         profile=profile, permissions=config.subagents.permissions, opinions=partial(context.host.permission, request)
     )
     return verdict if isinstance(verdict, Err) else Ok((tools, limits.ok_value))
+
+
+def _child_tools(
+    tools: ResolvedTools, asked: Overrides, resolved: ResolvedProfile, context: AdmissionContext
+) -> tuple[Tool, ...]:
+    """Return the tools of plugins that are given, those that the call names among them."""
+    if not asked.tool_names:
+        return resolved.child_tools
+    return tuple(tool for name, tool in context.child_tools.items() if name in tools.names)
 
 
 def backend_of(profile: Profile, own: SubagentEntry, config: OhmConfig) -> str:

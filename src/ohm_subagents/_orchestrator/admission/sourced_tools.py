@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ohm_subagents._plugins.backends.interface import Capability
 from ohm_subagents.contract.diagnostics import Diagnostic
-from ohm_subagents.contract.result import Ok
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ohm_subagents._orchestrator.admission.context import AdmissionContext, ResolvedProfile
+    from ohm_subagents._orchestrator.admission.context import AdmissionContext
     from ohm_subagents._plugins.backends.interface import BackendSpec
     from ohm_subagents._plugins.suites.tool import ToolSource
     from ohm_subagents._policy.tools import LaterTools, ResolvedTools
+    from ohm_subagents.contract.profile import Profile
 
 
 class SourcedTools(NamedTuple):
@@ -33,10 +33,9 @@ def sourced_tools(tools: ResolvedTools, context: AdmissionContext, spec: Backend
     return SourcedTools(tuple(context.tool_sources[one] for one in tools.later.sources), tools.later)
 
 
-def ungiven_sources(resolved: ResolvedProfile, spec: BackendSpec | None) -> Iterator[Diagnostic]:
+def ungiven_sources(tools: ResolvedTools, profile: Profile, spec: BackendSpec | None) -> Iterator[Diagnostic]:
     """Name the tools that a backend does not give; a command-line agent may have tools of these names itself."""
-    tools = resolved.tools.ok_value if isinstance(resolved.tools, Ok) else None
-    if tools is None or tools.later is None or spec is None or resolved.profile.agent is not None:
+    if tools.later is None or spec is None or profile.agent is not None:
         return
     if Capability.CHILD_TOOLS not in spec.capabilities:
         names = ", ".join(f"'{name}'" for name in tools.later.asked)
