@@ -1,42 +1,16 @@
 """The real command-line agents, installed from npm and on a scripted model, call a tool of `ohm mcp`."""
 
 import json
-import os
-import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 from agent_models import END, agent_model
 from mcp_process import EXECUTABLE, place_of
-from not_installed import not_installed
+from real_agents import CLAUDE, CODEX, GEMINI, OPENCODE, PATIENCE_S, installed
 
-CACHE = Path(__file__).parents[2] / ".cache" / "mcp-clients"
-PATIENCE_S = 300
 OURS = ("PI_CONFIG_DIR", "PYTHONPATH", "OHM_TEST_REACHED", "OHM_TEST_RELEASED")
 FOREIGN = ("ANTHROPIC", "CLAUDE", "OPENAI", "CODEX", "GEMINI", "GOOGLE", "OPENCODE")
-CLAUDE, CODEX = ("@anthropic-ai/claude-code", "2.1.197", "claude"), ("@openai/codex", "0.169.0", "codex")
-OPENCODE, GEMINI = ("opencode-ai", "1.18.33", "opencode"), ("@google/gemini-cli", "0.61.0", "gemini")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(2 * PATIENCE_S)]
-
-
-def installed(package, version, program):
-    """The path of a program, from the cache or from npm."""
-    place = CACHE / f"{program}-{version}"
-    npm = shutil.which("npm")
-    if not place.is_dir() and npm is not None:
-        fresh = CACHE / f".{program}-{version}-{os.getpid()}"
-        fresh.mkdir(parents=True)
-        command = [npm, "install", "--prefix", ".", "--no-audit", "--no-fund", f"{package}@{version}"]
-        done = subprocess.run(command, cwd=fresh, capture_output=True, timeout=PATIENCE_S, check=False)
-        if done.returncode == 0:
-            fresh.rename(place)
-        else:
-            shutil.rmtree(fresh)
-    found = place / "node_modules" / ".bin" / program
-    if not found.exists():
-        not_installed(f"{package} {version} could not be installed")
-    return f"{found}"
 
 
 @pytest.fixture

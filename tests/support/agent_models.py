@@ -1,6 +1,6 @@
 """A scripted model for the real command-line agents, on 127.0.0.1: Anthropic, Gemini, and both protocols of OpenAI.
 
-It calls the tool `task` of the server `ohm`, and then says what it has read.
+It makes calls of tools of the server `ohm…`, one a request, and then says `END`.
 """
 
 import json
@@ -12,16 +12,12 @@ ARGUMENTS = {"op": "start", "subagent_type": "finder", "description": "Login", "
 END = "The subagent has answered."
 
 
-def tool_of(tools):
-    """The name of our tool, and the namespace that it is in, if it is in one."""
+def names_in(tools):
+    """The names of tools, each with the namespace that it is in, if it is in one."""
     for tool in tools:
         for inner in tool.get("tools", ()):
-            if inner.get("name", "").endswith("task"):
-                return inner["name"], tool["name"]
-        name = tool.get("name", "")
-        if "ohm" in name and name.endswith("task"):
-            return name, None
-    return None
+            yield inner.get("name", ""), tool["name"]
+        yield tool.get("name", ""), None
 
 
 def anthropic_events(body, model):
@@ -32,14 +28,13 @@ def anthropic_events(body, model):
         for part in message["content"]
         if part.get("type") == "tool_result"
     ]
-    model.read += read
-    tool = tool_of(body.get("tools", ()))
+    name, _, arguments = model.next_call(names_in(body.get("tools", ())), read)
     usage = {"input_tokens": 1, "output_tokens": 1}
     message = {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": [], "usage": usage}
     yield {"type": "message_start", "message": {**message, "stop_reason": None, "stop_sequence": None}}
-    if tool is not None and not read:
-        start = {"type": "tool_use", "id": "toolu_1", "name": tool[0], "input": {}}
-        delta, reason = {"type": "input_json_delta", "partial_json": json.dumps(ARGUMENTS)}, "tool_use"
+    if name:
+        start = {"type": "tool_use", "id": f"toolu_{len(read)}", "name": name, "input": {}}
+        delta, reason = {"type": "input_json_delta", "partial_json": json.dumps(arguments)}, "tool_use"
     else:
         start, delta, reason = {"type": "text", "text": ""}, {"type": "text_delta", "text": END}, "end_turn"
     yield {"type": "content_block_start", "index": 0, "content_block": start}
@@ -51,12 +46,10 @@ def anthropic_events(body, model):
 
 def responses_events(body, model):
     read = [item for item in body["input"] if item.get("type") == "function_call_output"]
-    model.read += read
-    tool = tool_of(body.get("tools", ()))
-    if tool is not None and not read:
-        name, namespace = tool
-        item = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": name}
-        item |= {"arguments": json.dumps(ARGUMENTS), "status": "completed"}
+    name, namespace, arguments = model.next_call(names_in(body.get("tools", ())), read)
+    if name:
+        item = {"type": "function_call", "id": f"fc_{len(read)}", "call_id": f"call_{len(read)}", "name": name}
+        item |= {"arguments": json.dumps(arguments), "status": "completed"}
         item |= {} if namespace is None else {"namespace": namespace}
     else:
         part = {"type": "output_text", "text": END, "annotations": []}
@@ -72,13 +65,12 @@ def responses_events(body, model):
 
 def chat_events(body, model):
     read = [message for message in body["messages"] if message["role"] == "tool"]
-    model.read += read
-    names = [tool["function"]["name"] for tool in body.get("tools", ())]
-    tool = next((name for name in names if "ohm" in name and name.endswith("task")), None)
+    offered = [(tool["function"]["name"], None) for tool in body.get("tools", ())]
+    name, _, arguments = model.next_call(offered, read)
     chunk = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
-    if tool is not None and not read:
-        function = {"name": tool, "arguments": json.dumps(ARGUMENTS)}
-        delta = {"tool_calls": [{"index": 0, "id": "call_1", "type": "function", "function": function}]}
+    if name:
+        function = {"name": name, "arguments": json.dumps(arguments)}
+        delta = {"tool_calls": [{"index": 0, "id": f"call_{len(read)}", "type": "function", "function": function}]}
         reason = "tool_calls"
     else:
         delta, reason = {"content": END}, "stop"
@@ -90,10 +82,9 @@ def chat_events(body, model):
 def gemini_events(body, model):
     parts = [part for content in body["contents"] for part in content.get("parts", ())]
     read = [part["functionResponse"] for part in parts if "functionResponse" in part]
-    model.read += read
-    offered = [each["name"] for tool in body.get("tools", ()) for each in tool.get("functionDeclarations", ())]
-    tool = next((name for name in offered if "ohm" in name and name.endswith("task")), None)
-    part = {"text": END} if tool is None or read else {"functionCall": {"name": tool, "args": ARGUMENTS}}
+    offered = [(each["name"], None) for tool in body.get("tools", ()) for each in tool.get("functionDeclarations", ())]
+    name, _, arguments = model.next_call(offered, read)
+    part = {"functionCall": {"name": name, "args": arguments}} if name else {"text": END}
     content = {"role": "model", "parts": [part]}
     usage = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}
     yield {"candidates": [{"content": content, "finishReason": "STOP", "index": 0}], "usageMetadata": usage}
@@ -112,15 +103,30 @@ EVENTS = {
 
 
 class AgentModel:
-    """`read`: the results of tools that the model was given."""
+    """`read`: the results of tools that the model was given. `offered`: the names of tools, request by request."""
 
-    def __init__(self, url):
+    def __init__(self, url, calls):
         self.url = url
+        self.calls = calls
         self.read = []
+        self.offered = []
+
+    def next_call(self, offered, read):
+        """The name, the namespace and the arguments of the call that comes after these results; no name for none."""
+        offered = list(offered)
+        self.offered.append([name for name, _ in offered])
+        self.read += read[len(self.read) :]
+        if not offered or len(read) >= len(self.calls):
+            return None, None, None
+        wanted, arguments = self.calls[len(read)]
+        ours = ((name, space) for name, space in offered if name.endswith(wanted) and "ohm" in f"{space}{name}")
+        return (*next(ours, (None, None)), arguments)
 
 
 @contextmanager
-def agent_model():
+def agent_model(*calls):
+    """Serve a model that makes these calls, each the end of a tool's name and the arguments."""
+
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
             body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"{}")
@@ -148,7 +154,7 @@ def agent_model():
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    model = AgentModel(f"http://127.0.0.1:{server.server_port}")
+    model = AgentModel(f"http://127.0.0.1:{server.server_port}", calls or [("task", ARGUMENTS)])
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:

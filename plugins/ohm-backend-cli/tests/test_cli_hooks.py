@@ -26,17 +26,22 @@ def test_there_is_a_backend_for_each_cli() -> None:
     specs = {spec.id: spec for spec in ohm_backends()}
     assert list(specs) == ["claude", "codex", "opencode", "gemini", "qwen"]
     wanted = {Capability.SESSIONS, Capability.USAGE, Capability.FILES}
-    assert {spec.capabilities for spec in specs.values()} == {frozenset(wanted)}
+    taking = {id for id, spec in specs.items() if spec.capabilities == {*wanted, Capability.CHILD_TOOLS}}
+    assert taking == {"claude", "codex", "opencode", "qwen"}
+    assert specs["gemini"].capabilities == wanted
+
+
+def test_a_backend_of_the_same_agent_stays_open() -> None:
+    assert [spec.open for spec in ohm_backends()] == [spec.open for spec in ohm_backends()]
 
 
 def test_asking_for_the_backends_loads_no_model_library() -> None:
     code = (
         "import sys, ohm_backend_cli; list(ohm_backend_cli.ohm_backends());"
-        "print(sorted({'pydantic_ai', 'openai', 'asyncio.subprocess'} & set(sys.modules)))"
+        "print({'pydantic_ai', 'openai', 'mcp', 'uvicorn'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "pydantic_ai" not in done.stdout
-    assert "openai" not in done.stdout
+    assert done.stdout == "set()\n"
 
 
 def test_another_cli_is_a_table_and_a_few_names(tmp_path: Path) -> None:
@@ -53,7 +58,7 @@ def test_another_cli_is_a_table_and_a_few_names(tmp_path: Path) -> None:
         product="Parrot",
         install="npm install -g parrot",
         tools=tools,
-        arguments=lambda invocation, session: [*named(invocation.request, tools), *([session] if session else [])],
+        arguments=lambda start: [*named(start.request, tools), *([start.session] if start.session else [])],
         table={"start": start, "say": lambda record, run: run.says(str(record["text"])), "end": end},
     ).dialect()
 

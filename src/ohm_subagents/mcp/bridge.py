@@ -46,6 +46,9 @@ class Endpoint:
     listed: Callable[[], Awaitable[None]] = field(repr=False)
     """Wait until the agent has listed the tools: agents connect in their own time, and know no tool before."""
 
+    calls: Callable[[], int] = field(repr=False)
+    """Return how many calls the tools have got so far; an agent may report one that it has refused itself."""
+
     @property
     def headers(self) -> dict[str, str]:
         """The HTTP headers of each request."""
@@ -88,7 +91,13 @@ class ToolBridge:
             return
         token, offer = token_urlsafe(32), Offer(tools, sink)
         names = {name: tool.name for name, tool in offer.tools.items()}
-        endpoint = Endpoint(url=server.ok_value.url, token=token, tools=names, listed=offer.listed.wait)
+        endpoint = Endpoint(
+            url=server.ok_value.url,
+            token=token,
+            tools=names,
+            listed=offer.listed.wait,
+            calls=lambda: offer.begun,
+        )
         async with offer.open():
             self._offers[token] = offer
             try:

@@ -6,7 +6,6 @@ import json
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
-from itertools import count
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -46,7 +45,7 @@ class Offer:
         self.tools: Mapping[str, Tool] = {_listed_name(tool.name): tool for tool in tools}
         self.listed = anyio.Event()
         self._sink = sink
-        self._numbers = count(1)
+        self.begun = 0
         self._open: set[_Call] = set()
         self._calls, self._called = anyio.create_memory_object_stream[_Call](float("inf"))
 
@@ -95,7 +94,8 @@ class Offer:
                 group.start_soon(self._carry_out, call)
 
     async def _carry_out(self, call: _Call) -> None:
-        call_id, name = f"ohm_{next(self._numbers)}", call.tool.name
+        self.begun += 1
+        call_id, name = f"ohm_{self.begun}", call.tool.name
         args = json.dumps(call.arguments, ensure_ascii=False, separators=(",", ":"))
         self._sink.emit(ToolStarted(call_id=call_id, tool=name, args=args))
         status: ToolStatus = "interrupted"

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ohm_backend_cli.checkpoint import Checkpoint
+from ohm_backend_cli.children import ChildTools
 from ohm_backend_cli.run_state import RunState
+from ohm_backend_cli.start import Link, Start
 from ohm_backend_cli.stream import StreamReader, Table
 from ohm_subagents.plugin import Capability, RunRequest
 from ohm_subagents.shell import Dialect, Ended, Invocation, full_prompt
@@ -20,40 +23,63 @@ OURS: Final = frozenset({"code_search"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
-    """A command-line agent, as data.
-
-    `arguments` are those of a run, given the session to resume, if any; the prompt goes to standard input. `table` says
-    what a record of a kind tells. `tools` are its names for our tools, `writes` those of its tools that write a file,
-    with the argument that names it. `provider` is whose models it runs when nothing names one. `keys` and `settings`
-    are as in a dialect. `unsupported` are sentences about what it cannot honour of a request.
-    """
+    """A command-line agent, as data."""
 
     id: str
+    """The id of the backend, and the command."""
     product: str
+    """The name of the program."""
     install: str
-    arguments: Callable[[Invocation, str | None], Sequence[str]]
+    """The command that installs it."""
+    arguments: Callable[[Start], Sequence[str]]
+    """Return the arguments of a run; the prompt goes to standard input."""
     table: Table
+    """The readers of its records, by the kind of record."""
     provider: str = ""
+    """The provider whose models it runs when nothing names one."""
     tools: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Its names for our tools."""
     writes: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Those of its tools that write a file, with the argument that names it."""
+    child_prefix: str = ""
+    """What it puts before the name of a tool of `SERVER`; empty for one that connects to no MCP server."""
     keys: Callable[[RunRequest], Iterable[str]] = lambda _request: ()
-    settings: Callable[[Invocation], Mapping[str, str]] = lambda _invocation: {}
+    """As in a dialect."""
+    settings: Callable[[Start], Mapping[str, str]] = lambda _start: {}
+    """Return variables to set for it."""
     unsupported: Callable[[RunRequest], Iterable[str]] = lambda _request: ()
+    """Return sentences about what it cannot honour of a request."""
     http_status: Callable[[Ended], int | None] = lambda _ended: None
+    """Return the HTTP status of the provider that an exit code tells, if it does."""
 
-    def dialect(self) -> Dialect:
-        """Return the same for the host."""
+    def dialect(self, link: Link | None = None) -> Dialect:
+        """Return the same for the host; `link` is what a run has besides its request."""
+        link = link or Link()
         return Dialect(
             id=self.id,
             summary=f"Runs the subagent in {self.product}, as the command `{self.id}`.",
             command=(self.id,),
             install=self.install,
-            arguments=lambda invocation: self.arguments(invocation, self.resumed(invocation.request).session or None),
+            arguments=lambda invocation: self.arguments(self._start(invocation, link)),
             prompt=self._prompt,
-            reader=self._reader,
-            capabilities=frozenset({Capability.SESSIONS, Capability.USAGE}),
+            reader=partial(self._reader, link=link),
+            capabilities=self.capabilities,
             keys=self.keys,
-            settings=self.settings,
+            settings=lambda invocation: link.settings(invocation.request, self.settings(self._start(invocation, link))),
+        )
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """What the backend does beyond one prompt, one answer."""
+        reached = {Capability.CHILD_TOOLS} if self.child_prefix else set[Capability]()
+        return frozenset({Capability.SESSIONS, Capability.USAGE, *reached})
+
+    def _start(self, invocation: Invocation, link: Link) -> Start:
+        return Start(
+            request=invocation.request,
+            folder=invocation.folder,
+            session=self.resumed(invocation.request).session or None,
+            link=link,
         )
 
     def resumed(self, request: RunRequest) -> Checkpoint:
@@ -64,7 +90,7 @@ class Agent:
         request = invocation.request
         return full_prompt(request if self.resumed(request).session else replace(request, checkpoint=None))
 
-    def _reader(self, invocation: Invocation) -> StreamReader:
+    def _reader(self, invocation: Invocation, *, link: Link) -> StreamReader:
         request = invocation.request
         run = RunState(
             id=self.id,
@@ -72,13 +98,14 @@ class Agent:
             provider=request.model.provider if request.model else self.provider,
             before=self.resumed(request),
             writes=self.writes,
-            unsupported=(*self.unsupported(request), *self._lacking(request)),
+            unsupported=(*self.unsupported(request), *self._lacking(request, link)),
+            children=ChildTools(self.child_prefix, link.endpoint),
         )
         return StreamReader(run, self.table, self.http_status)
 
-    def _lacking(self, request: RunRequest) -> Iterable[str]:
+    def _lacking(self, request: RunRequest, link: Link) -> Iterable[str]:
         plugged = [tool.name for tool in request.child_tools]
-        if plugged:
+        if plugged and link.endpoint is None:
             yield f"{self.id} cannot be given tools of plugins, so the subagent does without {', '.join(plugged)}."
         foreign = [name for name in request.tools if name not in {*self.tools, *plugged, *OURS}]
         if foreign:

@@ -6,15 +6,18 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_backend_cli.agent import Agent, bound_to, named
 from ohm_backend_cli.messages import MESSAGES, reason, system, used
-from ohm_backend_cli.shapes import count, object_of
+from ohm_backend_cli.shapes import compact, count, object_of
+from ohm_backend_cli.start import LONGEST_CALL_MS, SERVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from ohm_backend_cli.run_state import RunState
+    from ohm_backend_cli.start import Start
     from ohm_subagents.contract import RunEvent
+    from ohm_subagents.mcp import Endpoint
     from ohm_subagents.plugin import JsonObject, RunRequest
-    from ohm_subagents.shell import Invocation
 
 TOOLS: Final = {
     "read": "Read",
@@ -25,6 +28,7 @@ TOOLS: Final = {
     "find": "Glob",
     "ls": "Glob",
 }
+CHILD_PREFIX: Final = f"mcp__{SERVER}__"
 KEYS: Final = (
     *("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS"),
     *("CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CONFIG_DIR"),
@@ -34,27 +38,41 @@ HOPELESS: Final = (401, 403)
 """It asks ten times more, for minutes, before it believes these."""
 
 
-def arguments(invocation: Invocation, session: str | None) -> list[str]:
+def arguments(start: Start) -> list[str]:
     """Only the tools of the request, files only below the folder, no server and no hook that the folder brings."""
-    request = invocation.request
+    request, endpoint = start.request, start.link.endpoint
     tools = named(request, TOOLS)
     writes = "Edit" in tools or "Write" in tools
     argv = ["-p", "--output-format", "stream-json", "--verbose", "--include-partial-messages"]
     argv += ["--setting-sources", "user", "--strict-mcp-config", f"--tools={','.join(tools)}"]
     argv += ["--permission-mode", "acceptEdits" if writes else "dontAsk"]
-    argv += ["--allowedTools=Bash"] if "Bash" in tools else []
+    unasked = ["Bash"] if "Bash" in tools else []
+    if endpoint is not None:
+        argv += [f"--mcp-config={_server(endpoint, start.folder)}"]
+        unasked += [f"{CHILD_PREFIX}{name}" for name in endpoint.tools]
+    argv += [f"--allowedTools={','.join(unasked)}"] if unasked else []
     argv += [f"--append-system-prompt={request.instructions}"] if request.instructions else []
     if request.model:
         argv += ["--model", request.model.model]
         effort = EFFORTS.get(request.model.thinking or "")
         argv += ["--effort", effort] if effort else []
-    return argv + (["--resume", session] if session else [])
+    return argv + (["--resume", start.session] if start.session else [])
 
 
-def settings(invocation: Invocation) -> dict[str, str]:
-    """No update while it works, and no thinking where that is asked."""
-    model = invocation.request.model
+def _server(endpoint: Endpoint, folder: Path) -> Path:
+    file = folder / "mcp.json"
+    server: JsonObject = {"type": "http", "url": endpoint.url, "headers": {**endpoint.headers}}
+    file.write_text(compact({"mcpServers": {SERVER: server}}), encoding="utf-8")
+    return file
+
+
+def settings(start: Start) -> dict[str, str]:
+    """No update while it works, no thinking where that is asked, and a server that is connected before it begins."""
+    model = start.request.model
     quiet = {"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+    if start.link.endpoint is not None:
+        quiet |= {"MCP_CONNECTION_NONBLOCKING": "0", "ENABLE_TOOL_SEARCH": "false"}
+        quiet |= {"MCP_TOOL_TIMEOUT": f"{LONGEST_CALL_MS}"}
     return quiet | ({"MAX_THINKING_TOKENS": "0"} if model and model.thinking == "off" else {})
 
 
@@ -97,6 +115,7 @@ CLAUDE: Final = Agent(
     arguments=arguments,
     table={**MESSAGES, "system": _system, "result": _result},
     tools=TOOLS,
+    child_prefix=CHILD_PREFIX,
     writes={"Edit": "file_path", "Write": "file_path"},
     keys=lambda _request: KEYS,
     settings=settings,

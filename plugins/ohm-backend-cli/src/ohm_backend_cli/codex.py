@@ -6,20 +6,24 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from ohm_backend_cli.agent import Agent
-from ohm_backend_cli.shapes import count, object_of, objects_of, texts_of
+from ohm_backend_cli.shapes import compact, count, object_of, objects_of, texts_of
+from ohm_backend_cli.start import LONGEST_CALL_MS, SERVER
 from ohm_subagents.plugin import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ohm_backend_cli.run_state import RunState
+    from ohm_backend_cli.start import Start
     from ohm_subagents.contract import RunEvent
+    from ohm_subagents.mcp import Endpoint
     from ohm_subagents.plugin import JsonObject, RunRequest
-    from ohm_subagents.shell import Invocation
 
 READING: Final = ("read", "grep", "find", "ls")
 WRITING: Final = ("bash", "edit", "write")
 KEYS: Final = ("OPENAI_API_KEY", "CODEX_API_KEY", "OPENAI_BASE_URL", "CODEX_HOME")
+TOKEN: Final = "OHM_RUN_TOKEN"  # noqa: S105  the name of the variable
+CHILD_PREFIX: Final = f"{SERVER}/"
 CALLS: Final = {
     "command_execution": ("command",),
     "mcp_tool_call": ("server", "tool", "arguments"),
@@ -30,9 +34,9 @@ CALLS: Final = {
 """Items that are tool calls, with the fields that are their arguments."""
 
 
-def arguments(invocation: Invocation, session: str | None) -> list[str]:
+def arguments(start: Start) -> list[str]:
     """A sandbox that writes only when the request may, no shell when it may not even read, and no agents of its own."""
-    request = invocation.request
+    request, session = start.request, start.session
     writes = any(tool in request.tools for tool in WRITING)
     reads = any(tool in request.tools for tool in READING)
     argv = ["exec", "--json", "--skip-git-repo-check", "-s", "workspace-write" if writes else "read-only"]
@@ -42,6 +46,8 @@ def arguments(invocation: Invocation, session: str | None) -> list[str]:
         argv += ["-m", request.model.model, "-c", _setting("model_provider", request.model.provider)]
         level = {"off": "none"}.get(request.model.thinking or "", request.model.thinking)
         argv += ["-c", _setting("model_reasoning_effort", level)] if level else []
+    if start.link.endpoint is not None:
+        argv += ["-c", f"mcp_servers.{SERVER}={_server(start.link.endpoint)}"]
     if session:
         return [*argv, "resume", session, "-"]  # the instructions are in the session
     return [
@@ -56,6 +62,24 @@ def _setting(name: str, text: str) -> str:
     return f"{name}={json.dumps(text, ensure_ascii=False)}"
 
 
+def _server(endpoint: Endpoint) -> str:
+    """Return a TOML table; the token is in the environment."""
+    fields = {
+        "url": compact(endpoint.url),
+        "bearer_token_env_var": compact(TOKEN),
+        "required": "true",
+        "startup_timeout_sec": "60",
+        "tool_timeout_sec": f"{LONGEST_CALL_MS // 1000}",
+        "default_tools_approval_mode": '"approve"',
+    }
+    return f"{{{', '.join(f'{name} = {value}' for name, value in fields.items())}}}"
+
+
+def settings(start: Start) -> dict[str, str]:
+    """Return the token of the server with the child tools."""
+    return {} if start.link.endpoint is None else {TOKEN: start.link.endpoint.token}
+
+
 def unsupported(request: RunRequest) -> Iterator[str]:
     """It has a shell in a sandbox, not tools that can be taken away one by one."""
     granted = [tool for tool in WRITING if tool in request.tools]
@@ -68,6 +92,8 @@ def unsupported(request: RunRequest) -> Iterator[str]:
 def _started(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
     item = object_of(record.get("item"))
     match item:
+        case {"type": "mcp_tool_call", "id": str(call_id), "server": server, "tool": str(tool)} if server == SERVER:
+            yield from run.calls(call_id, f"{CHILD_PREFIX}{tool}", item.get("arguments"))
         case {"type": str(kind), "id": str(call_id)} if kind in CALLS:
             yield from run.calls(call_id, kind, {name: item[name] for name in CALLS[kind] if name in item})
         case _:
@@ -153,6 +179,8 @@ CODEX: Final = Agent(
         "turn.failed": _failed,
     },
     tools={tool: tool for tool in (*READING, *WRITING)},
+    child_prefix=CHILD_PREFIX,
     keys=lambda _request: KEYS,
+    settings=settings,
     unsupported=unsupported,
 )

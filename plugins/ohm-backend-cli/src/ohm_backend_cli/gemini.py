@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ohm_backend_cli.run_state import RunState
+    from ohm_backend_cli.start import Start
     from ohm_subagents.contract import RunEvent
     from ohm_subagents.plugin import JsonObject, RunRequest
-    from ohm_subagents.shell import Ended, Invocation
+    from ohm_subagents.shell import Ended
 
 TOOLS: Final = {
     "read": "read_file",
@@ -33,14 +34,14 @@ KEYS: Final = (
 DENY_ALL: Final = '[[rule]]\ntoolName = "*"\ndecision = "deny"\npriority = 500\n'
 
 
-def arguments(invocation: Invocation, session: str | None) -> list[str]:
+def arguments(start: Start) -> list[str]:
     """Return a policy by which the tools of the request run unasked, and no others are there."""
-    request = invocation.request
-    policy = invocation.folder / "tools.toml"
+    request = start.request
+    policy = start.folder / "tools.toml"
     policy.write_text(_policy(named(request, TOOLS)), encoding="utf-8")
     argv = ["--output-format", "stream-json", "--approval-mode", "default", f"--policy={policy}"]
     argv += ["--model", request.model.model] if request.model else []
-    return argv + (["--resume", session] if session else [])
+    return argv + (["--resume", start.session] if start.session else [])
 
 
 def _policy(tools: list[str]) -> str:
@@ -49,12 +50,12 @@ def _policy(tools: list[str]) -> str:
     return f'{DENY_ALL}\n[[rule]]\ntoolName = {compact(tools)}\ndecision = "allow"\npriority = 900\n'
 
 
-def settings(invocation: Invocation) -> dict[str, str]:
+def settings(start: Start) -> dict[str, str]:
     """Return the instructions, in place of its own."""
-    if not invocation.request.instructions:
+    if not start.request.instructions:
         return {}
-    file = invocation.folder / "system.md"
-    file.write_text(invocation.request.instructions, encoding="utf-8")
+    file = start.folder / "system.md"
+    file.write_text(start.request.instructions, encoding="utf-8")
     return {"GEMINI_SYSTEM_MD": str(file)}
 
 

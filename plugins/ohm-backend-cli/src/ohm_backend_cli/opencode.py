@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_backend_cli.agent import Agent, named
 from ohm_backend_cli.shapes import compact, count, dollars, object_of, texts_of
+from ohm_backend_cli.start import LONGEST_CALL_MS, SERVER
 from ohm_subagents.plugin import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ohm_backend_cli.run_state import RunState
+    from ohm_backend_cli.start import Start
     from ohm_subagents.contract import RunEvent
+    from ohm_subagents.mcp import Endpoint
     from ohm_subagents.plugin import JsonObject, RunRequest
-    from ohm_subagents.shell import Invocation
 
 NAME: Final = "ohm-subagent"
 """Its name for the agent that we describe to it."""
@@ -29,6 +31,7 @@ TOOLS: Final = {
     "find": "glob",
     "ls": "list",
 }
+CHILD_PREFIX: Final = f"{SERVER}_"
 OWN_KEYS: Final = ("OPENCODE_API_KEY", "OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR", CONFIG)
 KEYS: Final = {
     "anthropic": ("ANTHROPIC_API_KEY",),
@@ -42,9 +45,9 @@ STOPPED: Final = {
 }
 
 
-def arguments(invocation: Invocation, session: str | None) -> list[str]:
+def arguments(start: Start) -> list[str]:
     """Return an agent that the environment describes, and no plugin that the folder brings."""
-    model = invocation.request.model
+    model, session = start.request.model, start.session
     argv = ["run", "--format", "json", "--pure", "--thinking", "--agent", NAME]
     if model:
         argv += ["--model", f"{model.provider}/{model.model}"]
@@ -52,15 +55,29 @@ def arguments(invocation: Invocation, session: str | None) -> list[str]:
     return argv + (["--session", session] if session else [])
 
 
-def settings(invocation: Invocation) -> dict[str, str]:
+def settings(start: Start) -> dict[str, str]:
     """Return the agent: the instructions, and all tools denied but those of the request."""
-    request = invocation.request
-    permission: JsonObject = {"*": "deny", **dict.fromkeys(named(request, TOOLS), "allow")}
+    request, endpoint = start.request, start.link.endpoint
+    children = [f"{CHILD_PREFIX}{name}" for name in endpoint.tools] if endpoint is not None else []
+    permission: JsonObject = {"*": "deny", **dict.fromkeys([*named(request, TOOLS), *children], "allow")}
     prompt: JsonObject = {"prompt": request.instructions} if request.instructions else {}
     agent: JsonObject = {"mode": "primary", "permission": permission, **prompt}
     config = _config(request.env.get(CONFIG, ""))
     config = {**config, "agent": {**object_of(config.get("agent")), NAME: agent}}
+    if endpoint is not None:
+        config = {**config, "mcp": {**object_of(config.get("mcp")), SERVER: _server(endpoint)}}
     return {CONFIG: compact(config), "OPENCODE_DISABLE_AUTOUPDATE": "1"}
+
+
+def _server(endpoint: Endpoint) -> JsonObject:
+    return {
+        "type": "remote",
+        "url": endpoint.url,
+        "headers": {**endpoint.headers},
+        "oauth": False,
+        "enabled": True,
+        "timeout": LONGEST_CALL_MS,
+    }
 
 
 def _config(text: str) -> JsonObject:
@@ -182,6 +199,7 @@ OPENCODE: Final = Agent(
         "error": _error,
     },
     tools=TOOLS,
+    child_prefix=CHILD_PREFIX,
     writes={"edit": "filePath", "write": "filePath"},
     keys=keys,
     settings=settings,

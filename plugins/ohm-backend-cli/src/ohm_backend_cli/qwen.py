@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import re
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ohm_backend_cli.agent import Agent, named, without_thinking
 from ohm_backend_cli.messages import MESSAGES, assistant, reason, used
-from ohm_backend_cli.shapes import count, object_of, texts_of
+from ohm_backend_cli.shapes import compact, count, object_of, texts_of
+from ohm_backend_cli.start import LONGEST_CALL_MS, SERVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ohm_backend_cli.run_state import RunState
+    from ohm_backend_cli.start import Start
     from ohm_subagents.contract import RunEvent
     from ohm_subagents.plugin import JsonObject, RunRequest
-    from ohm_subagents.shell import Invocation
 
 TOOLS: Final = {
     "read": "read_file",
@@ -26,6 +30,13 @@ TOOLS: Final = {
     "find": "glob",
     "ls": "list_directory",
 }
+DEFAULTS: Final = "QWEN_CODE_SYSTEM_DEFAULTS_PATH"
+"""The variable that names a file of settings below all others, in place of `DEFAULTS_FILE`."""
+DEFAULTS_FILE: Final = (
+    Path("/Library/Application Support/QwenCode" if sys.platform == "darwin" else "/etc/qwen-code")
+    / "system-defaults.json"
+)
+CHILD_PREFIX: Final = f"mcp__{SERVER}__"
 UNASKED: Final = (
     *("agent", "ask_user_question", "exit_plan_mode", "monitor", "send_message", "skill", "task_stop", "tool_search"),
 )
@@ -46,22 +57,48 @@ OWN_KEYS: Final = (
 API_ERROR: Final = re.compile(r"\[API Error: .*\]", re.DOTALL)
 
 
-def arguments(invocation: Invocation, session: str | None) -> list[str]:
+def arguments(start: Start) -> list[str]:
     """Only the tools of the request, which it then may use unasked."""
-    request = invocation.request
+    request, endpoint = start.request, start.link.endpoint
     tools = named(request, TOOLS)
     tools += ["edit"] if "write_file" in tools and "edit" not in tools else []
     argv = ["--output-format", "stream-json", "--include-partial-messages", "--approval-mode", "default"]
     for tool in tools:
         argv += [f"--core-tools={tool}", f"--allowed-tools={tool}"]
     argv += [] if tools else ["--core-tools=none"]
+    argv += [f"--allowed-tools={CHILD_PREFIX}{name}" for name in endpoint.tools] if endpoint is not None else []
     argv += [f"--exclude-tools={tool}" for tool in UNASKED]
     argv += [f"--append-system-prompt={request.instructions}"] if request.instructions else []
     if request.model:
         argv += ["--model", request.model.model]
         auth = AUTH.get(request.model.provider)
         argv += ["--auth-type", auth] if auth else []
-    return argv + (["--resume", session] if session else [])
+    return argv + (["--resume", start.session] if start.session else [])
+
+
+def settings(start: Start) -> dict[str, str]:
+    """Return the server with the child tools, in a private file with the defaults of this machine."""
+    endpoint = start.link.endpoint
+    if endpoint is None:
+        return {}
+    server: JsonObject = {
+        "httpUrl": endpoint.url,
+        "headers": {**endpoint.headers},
+        "timeout": LONGEST_CALL_MS,
+        "trust": True,
+    }
+    defaults = _defaults()
+    file = start.folder / "defaults.json"
+    servers = {**object_of(defaults.get("mcpServers")), SERVER: server}
+    file.write_text(compact({**defaults, "mcpServers": servers}), encoding="utf-8")
+    return {DEFAULTS: str(file)}
+
+
+def _defaults() -> JsonObject:
+    try:
+        return object_of(json.loads(DEFAULTS_FILE.read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return {}
 
 
 def keys(request: RunRequest) -> tuple[str, ...]:
@@ -109,7 +146,9 @@ QWEN: Final = Agent(
     arguments=arguments,
     table={**MESSAGES, "assistant": _assistant, "result": _result},
     tools=TOOLS,
+    child_prefix=CHILD_PREFIX,
     writes={"edit": "file_path", "write_file": "file_path"},
     keys=keys,
+    settings=settings,
     unsupported=unsupported,
 )

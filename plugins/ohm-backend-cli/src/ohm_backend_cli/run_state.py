@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
+from ohm_backend_cli.children import ChildTools
 from ohm_backend_cli.shapes import compact, object_of
 from ohm_subagents.plugin import (
     AgentEnded,
@@ -32,6 +33,18 @@ if TYPE_CHECKING:
     from ohm_subagents.plugin import JsonObject, RunRequest
 
 
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A tool call without an answer."""
+
+    tool: str
+    args: str
+    path: str = ""
+    """The file that it writes."""
+    is_child: bool = False
+    """A child tool: our own server reports its call."""
+
+
 @dataclass(slots=True)
 class _Reported:
     """The part of a run that events have told, so that none tells it twice."""
@@ -39,8 +52,8 @@ class _Reported:
     session: str = ""
     checkpoint: str = ""
     route: RouteResolved | None = None
-    calls: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
-    """By its id, the tool of a call without an answer, and the file that it writes."""
+    calls: dict[str, _Call] = field(default_factory=dict[str, _Call])
+    """The calls without an answer, by their ids."""
     is_open: bool = False
     is_closed: bool = False
 
@@ -61,6 +74,7 @@ class RunState:
     before: Checkpoint
     writes: Mapping[str, str] = field(default_factory=dict[str, str])
     unsupported: tuple[str, ...] = ()
+    children: ChildTools = field(default_factory=ChildTools)
     answer: str = ""
     is_done: bool = False
     is_over: bool = False
@@ -121,19 +135,28 @@ class RunState:
         """Report that a tool call begins; once for each id that is not answered yet."""
         if call_id in self._reported.calls:
             return
-        path = object_of(args).get(self.writes.get(tool, ""))
-        self._reported.calls[call_id] = (tool, path if isinstance(path, str) else "")
+        path, child = object_of(args).get(self.writes.get(tool, "")), self.children.name_of(tool)
+        call = _Call(
+            tool=child or tool,
+            args="" if args is None else compact(args),
+            path=path if isinstance(path, str) else "",
+            is_child=child is not None and self.children.endpoint is not None,
+        )
+        self._reported.calls[call_id] = call
         self.answer = ""
-        yield ToolStarted(call_id=call_id, tool=tool, args="" if args is None else compact(args))
+        if not call.is_child:
+            yield ToolStarted(call_id=call_id, tool=call.tool, args=call.args)
 
     def returns(self, call_id: str, text: str, *, ok: bool) -> Iterator[RunEvent]:
         """Report the answer of a tool call that has begun."""
-        if call_id not in self._reported.calls:
+        call = self._reported.calls.pop(call_id, None)
+        if call is None or (call.is_child and self.children.has_reported()):
             return
-        tool, path = self._reported.calls.pop(call_id)
-        yield ToolEnded(call_id=call_id, tool=tool, status="success" if ok else "error", text=text)
+        if call.is_child:
+            yield ToolStarted(call_id=call_id, tool=call.tool, args=call.args)
+        yield ToolEnded(call_id=call_id, tool=call.tool, status="success" if ok else "error", text=text)
         if ok:
-            yield from self.writes_to(path)
+            yield from self.writes_to(call.path)
 
     def writes_to(self, path: str) -> Iterator[RunEvent]:
         """A file was written."""

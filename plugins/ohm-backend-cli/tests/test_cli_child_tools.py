@@ -1,0 +1,160 @@
+"""Child tools on each CLI: a program that speaks MCP stands in for it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import pytest
+
+import ohm_backend_cli
+from ohm_backend_cli.hooks import ohm_backends
+from ohm_subagents import Err, Ohm, Ok, tool
+from ohm_subagents.plugin import ErrorCode, ModelPattern, Profile, ToolPolicy
+from ohm_subagents.shell import ShellOptions
+from ohm_subagents.testing import BackendConformance, Scenarios
+
+if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
+    from ohm_subagents.plugin import BackendSpec, Options
+
+FAKE = Path(__file__).parents[3] / "tests" / "support" / "fake_agent.py"
+TAKING = ("claude", "codex", "opencode", "qwen")
+MODELS = {"claude": "anthropic/m", "codex": "openai/m", "opencode": "fake/m", "qwen": "openai/m"}
+
+
+@tool
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+def command_of(cli: str) -> tuple[str, ...]:
+    return (sys.executable, "-I", str(FAKE), cli)
+
+
+def ohm_on(cli: str, home: Path, *profiles: Profile, **env: str) -> AbstractAsyncContextManager[Ohm]:
+    config = {
+        "subagentBackend": cli,
+        "subagents": {"model": MODELS[cli], "backends": {cli: {"command": [*command_of(cli)]}}},
+    }
+    given = {"PI_CONFIG_DIR": str(home), "OHM_SUBAGENTS_STORE": "memory", "PATH": "/usr/bin:/bin", **env}
+    return Ohm.open(cwd=home, env=given, config=config, profiles=[*profiles], plugins=[ohm_backend_cli])
+
+
+def profile(**fields: Any) -> Profile:
+    return Profile(
+        id="worker", name="Worker", summary="Works.", prompt="", tools=ToolPolicy(allowed=("read",)), **fields
+    )
+
+
+def does(act: str, *argument: object) -> str:
+    return f"{act} {json.dumps(argument)}"
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """A process takes real time."""
+    return "asyncio"
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("cli", TAKING)
+async def test_a_subagent_calls_a_child_tool_and_hands_in_its_answer(cli: str, tmp_path: Path) -> None:
+    final = {"status": "SUCCESS", "result": "Five."}
+    prompt = f"{does('CALL', 'add', {'a': 2, 'b': 3})}\n{does('CALL', 'subagent_finalize', final)}"
+    async with ohm_on(cli, tmp_path, profile(finalize="required"), HTTP_PROXY="http://127.0.0.1:9") as ohm:
+        envelope = (await ohm.run("worker", prompt, tools=[add])).unwrap()
+
+    assert envelope.output == "Five."
+    assert envelope.tool_rows == [
+        '○ add {"a":2,"b":3}',
+        "✓ add 5",
+        '○ subagent_finalize {"status":"SUCCESS","result":"Five."}',
+        "✓ subagent_finalize The answer is handed in. Call no other tool.",
+    ]
+    called = json.loads((tmp_path / "call.json").read_text())
+    assert called["env"]["NO_PROXY"] == called["env"]["no_proxy"] == "127.0.0.1"
+    assert "Bearer" not in "".join(called["argv"])
+    assert [word for word in called["argv"] if called["env"].get("OHM_RUN_TOKEN", "none of it") in word] == []
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("cli", ["claude", "opencode"])
+async def test_a_call_that_the_agent_itself_refuses_is_told_by_the_agent(cli: str, tmp_path: Path) -> None:
+    prompt = f"{does('REFUSE', 'add', {})}\n{does('CALL', 'add', {'a': 1, 'b': 1})}"
+    async with ohm_on(cli, tmp_path, profile()) as ohm:
+        envelope = (await ohm.run("worker", prompt, tools=[add])).unwrap()
+
+    assert envelope.tool_rows == ["○ add {}", "✕ add not allowed", '○ add {"a":1,"b":1}', "✓ add 2"]
+
+
+@pytest.mark.anyio
+async def test_a_bounded_profile_gets_its_own_child_tools_and_no_others(tmp_path: Path) -> None:
+    @tool
+    def other() -> str:
+        """Belong to another run."""
+        return ""
+
+    answers: dict[str, str] = {}
+
+    async with ohm_on("claude", tmp_path, profile()) as ohm, anyio.create_task_group() as group:
+
+        async def ask(name: str, *tools: Any) -> None:
+            answers[name] = (await ohm.run("worker", "LIST", tools=[*tools])).unwrap().output or ""
+
+        group.start_soon(ask, "one", add)
+        group.start_soon(ask, "two", other)
+
+    assert answers == {"one": "add", "two": "other"}
+
+
+def test_on_trio_a_run_goes_without_child_tools_and_says_so(tmp_path: Path) -> None:
+    async def main() -> tuple[Any, Any]:
+        async with ohm_on("claude", tmp_path, profile()) as ohm:
+            return await ohm.run("worker", "Work.", tools=[add]), await ohm.run(profile(finalize="required"), "Work.")
+
+    plain, demanding = anyio.run(main, backend="trio")
+    assert isinstance(plain, Ok)
+    told = " ".join(plain.ok_value.diagnostics or ())
+    assert "Tools reach an agent outside of this process on asyncio only." in told
+    assert "claude cannot be given tools of plugins, so the subagent does without add." in told
+    assert isinstance(demanding, Err)
+    assert demanding.err_value.code == ErrorCode.EVENT_LOOP_UNSUPPORTED
+
+
+@pytest.mark.slow
+class TestConformance(BackendConformance):
+    test_preparing_answers_with_a_result = None  # type: ignore[assignment]  # there is nothing to prepare
+    test_a_refusal_of_the_gate_is_returned_as_it_is = None  # type: ignore[assignment]  # the CLI makes the requests
+
+    @pytest.fixture
+    def anyio_backend(self) -> str:
+        """Child tools are for asyncio."""
+        return "asyncio"
+
+    @pytest.fixture(params=TAKING)
+    def spec(self, request: pytest.FixtureRequest) -> BackendSpec[Any]:
+        return next(spec for spec in ohm_backends() if spec.id == request.param)
+
+    @pytest.fixture
+    def options(self, spec: BackendSpec[Options]) -> Options:
+        return ShellOptions(command=command_of(spec.id))
+
+    @pytest.fixture
+    def scenarios(self, spec: BackendSpec[Options], tmp_path: Path) -> Scenarios:
+        provider, _, name = MODELS[spec.id].partition("/")
+        return Scenarios(
+            hangs="HANG",
+            fails="FAIL",
+            calls_two_tools="READ\nREAD",
+            recalls=("RECALL", "before"),
+            calls_child_tool=does("CALL", "conformance_note", {"text": "noted"}),
+            tools=("read",),
+            model=ModelPattern(provider=provider, model=name),
+            cwd=tmp_path,
+        )
