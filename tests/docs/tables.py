@@ -11,7 +11,7 @@ from typing import get_args
 
 from ohm_subagents import ErrorCode
 from ohm_subagents._config.tables import config_table, env_table
-from ohm_subagents._orchestrator.observe.log import log_table
+from ohm_subagents._orchestrator.observe.log import LINES
 from ohm_subagents._plugins.backends.interface import Capability
 from ohm_subagents._plugins.hooks.specs import HOOKS_BY_NAME
 from ohm_subagents.contract import LifecycleEvent, RunEvent
@@ -70,6 +70,11 @@ def target(assignment):
 
 def table(heads, rows):
     return "\n".join(f"| {' | '.join(row)} |" for row in (heads, ["---"] * len(heads), *rows))
+
+
+def log_table():
+    rows = ((f"`{line.name}`", line.when, ", ".join(f"`{name}`" for name in line.adds)) for line in LINES.values())
+    return table(("line", "when", "adds"), rows)
 
 
 TABLES = {

@@ -41,15 +41,11 @@ class LogLine:
     when: str
     """The occasion, as one sentence of the table in the documentation."""
     adds: tuple[str, ...] = ()
-    """The names of its fields besides `COMMON`."""
+    """The names of its fields besides those of every line."""
     is_warning: bool = False
     """It is a warning always; the end of a run or of a task is one if it failed."""
 
 
-COMMON: Final = (
-    *("task_id", "session_id", "parent", "run", "profile"),
-    *("backend", "provider", "model", "runtime", "route", "status"),
-)
 _END: Final = ("outcome", "duration_ms", "stopped_by", "error_code", "error_category")
 LINES: Final[Mapping[type[Event], LogLine]] = {
     TaskQueued: LogLine("task.queued", "A task was admitted."),
@@ -141,11 +137,3 @@ def _own(task: Task, event: Event) -> dict[str, object]:
             }
         case _:
             return {}
-
-
-def log_table() -> str:
-    """Return a Markdown table of every line, its occasion, and the fields that it adds to the common ones."""
-    rows = (
-        f"| `{line.name}` | {line.when} | {', '.join(f'`{name}`' for name in line.adds)} |" for line in LINES.values()
-    )
-    return "\n".join(("| line | when | adds |", "| --- | --- | --- |", *rows))
