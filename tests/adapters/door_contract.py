@@ -49,7 +49,7 @@ REFUSED = OhmError(
 
 @dataclass(frozen=True)
 class Case:
-    """What the model of the parent calls, and what the subagents do."""
+    """The calls of the parent's model, and what the subagents do."""
 
     arguments: object
     steps: tuple[Step | str, ...] = ()
@@ -73,7 +73,7 @@ CASES = {
 
 
 async def answer(door, case: Case) -> dict:
-    """What came back through the door, and what is kept of the tasks."""
+    """Return what came back through the door, and what is kept of the tasks."""
     async with quick_ohm(*case.steps, config={"suites": ["task"], **case.config}) as ohm:
         delegated = asdict(await door.delegate(ohm, case.tool, case.arguments))
         for task in ohm.store.recent():
@@ -83,7 +83,7 @@ async def answer(door, case: Case) -> dict:
 
 
 async def cancelled(door) -> dict:
-    """What is kept of a task whose parent is cancelled."""
+    """Return what is kept of a task whose parent is cancelled."""
     backend = ScriptedBackend(default=Step(events=(TextDelta(text="So far."),), gate=anyio.Event()))
     async with quick_ohm(backend=backend) as ohm:
         parent = asyncio.ensure_future(door.delegate(ohm, "task", start("a")))  # as these frameworks are cancelled
@@ -101,20 +101,20 @@ async def cancelled(door) -> dict:
 
 
 async def closed(door) -> dict:
-    """What a model reads once the `Ohm` is closed."""
+    """Return what a model reads once the `Ohm` is closed."""
     async with quick_ohm() as ohm:
         opened: Ohm = ohm
     return asdict(await door.delegate(opened, "task", start("a")))
 
 
 async def refused(door) -> str:
-    """What a model reads whose arguments do not fit the schema."""
+    """Return what a model reads whose arguments do not fit the schema."""
     async with quick_ohm() as ohm:
         return (await door.delegate(ohm, "task", {"op": "fly"})).text
 
 
 async def across(door) -> dict:
-    """What a model reads that awaits, continues and cancels what the program has started, and what becomes of it."""
+    """Return what a model reads that awaits, continues and cancels tasks of the program, and what becomes of them."""
     steps, config = (Step(text="It is here."), Step(text="And there."), Step(gate=anyio.Event())), {"suites": ["task"]}
     async with quick_ohm(*steps, config=config | {"subagents": {"sendToFinished": "resume"}}) as ohm:
         first = await ohm.start("finder", "a")
@@ -130,7 +130,7 @@ async def across(door) -> dict:
 
 
 async def placed(door, cwd: str) -> list[str]:
-    """Where tasks work, by an option for all calls of a door."""
+    """Return where tasks work, by an option for all calls of a door."""
     async with quick_ohm() as ohm:
         await door.delegate(ohm, "task", start("a"), cwd=cwd)
         return [str(task.assignment.cwd) for task in ohm.store.recent()]

@@ -46,13 +46,13 @@ def pythons(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def direct():
-    """What comes back without a framework."""
+    """Return what comes back without a framework."""
     return anyio.run(door_contract.played, door_contract.loaded("direct"))
 
 
 @pytest.fixture(scope="module", params=EVERY)
 def played(request, pythons):
-    """What comes back through a door."""
+    """Return what comes back through a door."""
     if request.param not in OTHERS:
         return anyio.run(door_contract.played, door_contract.loaded(request.param))
     return json.loads(said_by(pythons(request.param), "door_contract.py", request.param))

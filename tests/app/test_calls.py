@@ -312,7 +312,7 @@ async def test_a_task_is_found_by_its_id_and_nothing_by_another():
 
 
 async def test_a_call_of_a_subagent_is_not_part_of_the_call_above_it():
-    """What a subagent starts is kept with its parent, and not with the call of the program."""
+    """A task that a subagent starts is kept with its parent, and not with the call of the program."""
     ohms = []
 
     class Nesting(ScriptedBackend):

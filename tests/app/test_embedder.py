@@ -19,7 +19,7 @@ PAYLOAD = {"op": "start", "subagent_type": "finder", "description": "d", "prompt
 
 
 class Panic(BaseException):
-    """What a library in Rust raises."""
+    """A panic of a library in Rust."""
 
 
 RAISED = [BrokenPipeError("stdout closed"), Panic("rust panicked"), SystemExit(3)]

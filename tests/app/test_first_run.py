@@ -57,7 +57,7 @@ class Plug:
 
     @property
     def is_released(self):
-        """Whether the thread was let go, or has given up."""
+        """Return True if the thread was let go, or has given up."""
         return self._released.is_set() or self._has_given_up
 
 

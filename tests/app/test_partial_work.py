@@ -37,7 +37,7 @@ def anyio_backend(moved_time):
 
 @dataclass(frozen=True, kw_only=True)
 class Way:
-    """How a run is stopped, the code that tells it, and the guard that did it. `then`: what the run does meanwhile.
+    """A way to stop a run, the code that tells it, and the guard that did it. `then`: what the run does meanwhile.
 
     `passes_s`: how much time passes once it does that.
     """
@@ -193,14 +193,14 @@ async def stopped(way: Way, *, cwd: Path, config, plugins):
 
 
 def is_at_it(tool, task, event):
-    """Whether it has begun this tool, or made its first call where there is none."""
+    """Return True if it has begun this tool, or made its first call where there is none."""
     if tool is None:
         return task.activity.usage.tool_calls == 1
     return isinstance(event, ToolStarted) and event.tool == tool
 
 
 def check(way: Way, error, envelope) -> None:
-    """What every way keeps."""
+    """Check what every way keeps."""
     assert error.code == (way.code or ErrorCode.TASK_ABORTED)
     assert envelope["status"] == ("cancelled" if way.cancels else "failed")
     assert envelope.get("error_code") == way.code

@@ -32,7 +32,7 @@ UNUSED = {
 
 
 def loaded(cwd, *arguments: str) -> tuple[str, set[str]]:
-    """What the command prints, and every module that its process has loaded."""
+    """Return what the command prints, and every module that its process has loaded."""
     env = {"PATH": os.environ["PATH"], "HOME": str(cwd), "PI_CONFIG_DIR": str(cwd)}
     command = [sys.executable, "-c", PROBE, *arguments]
     done = subprocess.run(command, env=env, cwd=cwd, capture_output=True, text=True, check=True)

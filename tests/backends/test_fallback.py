@@ -350,7 +350,7 @@ RESORT = ModelPattern(provider="local", model="search")
 
 
 async def resorted(one, other):
-    """What became of a task whose profile has a last resort."""
+    """Return what became of a task whose profile has a last resort."""
     config = {"subagentBackend": "first"}
     profiles = [replace(PROFILE, fallback_model=RESORT)]
     async with Ohm.open(env=HERMETIC, plugins=[Pair(one, other)], config=config, profiles=profiles) as ohm:

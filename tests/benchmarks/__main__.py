@@ -81,7 +81,7 @@ def numbers(title: str, made: dict[str, list[Line]]) -> str:
 
 
 def purposes(made: dict[str, list[Line]]) -> str:
-    """What the rows that can be split are made of, as Markdown."""
+    """Return what the rows that can be split are made of, as Markdown."""
     parts = []
     for row in (ROWS[name] for name in made):
         for case in (case for case in row.cases if case.name in row.split):

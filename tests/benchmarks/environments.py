@@ -41,7 +41,7 @@ def made_for(peers: Mapping[str, str | Path], folder: Path, *also: str) -> tuple
 
 
 def versions(pythons: dict[str, str]) -> dict[str, str]:
-    """What was installed, by distribution."""
+    """Return what was installed, by distribution."""
     code = "import sys; from importlib.metadata import version; print(version(sys.argv[1]))"
     return {
         name: subprocess.run([python, "-c", code, name], check=True, capture_output=True, text=True).stdout.strip()

@@ -38,7 +38,7 @@ class Case:
 
     @property
     def subject(self) -> tuple[str, str, str]:
-        """What is run for it."""
+        """Return what is run for it."""
         return str(HERE / "subjects" / self.file), self.function, json.dumps(self.arguments)
 
 
@@ -85,7 +85,7 @@ class Line:
 
     @property
     def judged(self) -> tuple[float, ...]:
-        """What the target is about."""
+        """Return what the target is about."""
         return self.ratios.get(self.clock, self.values)
 
     @property
@@ -170,7 +170,7 @@ def measured(row: Row, pythons: dict[str | None, str], problems: dict[str, str],
 
 
 def lines(row: Row, repeated: dict[str, list[Repeat]], failed: dict[str, str]) -> list[Line]:
-    """What was measured of each case, and what is made of two."""
+    """Return what was measured of each case, and what is made of two."""
     made, values = [], {}
     for case in row.cases:
         if case.name in failed:

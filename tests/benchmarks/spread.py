@@ -24,7 +24,7 @@ def interval(values):
 
 
 def is_too_wide(values, target):
-    """Whether the target lies within the interval, and that is too wide to leave the word to its median."""
+    """Return True if the target lies within the interval, and that is too wide to leave the word to its median."""
     low, high = interval(values)
     return low <= target < high and high - low > LEEWAY * target
 

@@ -33,7 +33,7 @@ class Home:
             (self.cwd / ".pi" / "ohm.json").write_text(project, encoding="utf-8")
 
     def load(self, *, trusts: Covers = trust_everything, **env: str) -> LoadedConfig:
-        """What both files say, in a project that its user trusts."""
+        """Return what both files say, in a project that its user trusts."""
         loaded = load_config(cwd=self.cwd, config=None, env=self.env(**env), trusts=trusts)
         assert not isinstance(loaded, Err), loaded
         return loaded.ok_value

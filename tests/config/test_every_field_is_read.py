@@ -46,7 +46,7 @@ def declared(schema: type[BaseModel] = OhmConfig, *, within=False):
 
 @pytest.fixture
 def reads(monkeypatch):
-    """What was read of any section, or of what is handed on of one, since the test began."""
+    """Return what was read of any section, or of what is handed on of one, since the test began."""
     seen = set()
 
     def recording(owner):

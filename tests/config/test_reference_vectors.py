@@ -22,7 +22,7 @@ OURS = {
 
 
 def differences(value, default):
-    """What of a JSON object is not the default."""
+    """Return what of a JSON object is not the default."""
     if not (isinstance(value, dict) and isinstance(default, dict)):
         return value
     return {key: differences(one, default.get(key)) for key, one in value.items() if one != default.get(key)}

@@ -230,7 +230,7 @@ FORMS: Mapping[str, tuple[Play, frozenset[str]]] = {
 
 
 class Sight:
-    """What was seen of a call and of the world after it, by subject."""
+    """A call and the world after it as they were seen, by subject."""
 
     def __init__(self, world: World, outcome: Outcome) -> None:
         self._world = world

@@ -126,7 +126,7 @@ class ScriptedChildren:
         self._default = script(content)
 
     def forget(self) -> None:
-        """What was so far does not count any more, nor what becomes of those that still run."""
+        """Forget what was so far, and what becomes of those that still run."""
         self.requests, self.signals, self.peak, self._begun, self._alive = [], [], 0, None, []
 
     async def gone(self) -> None:
@@ -209,13 +209,13 @@ class ScriptedChildren:
         return ended(child)
 
     async def _finalize(self, call: ToolStarted, sink: Sink) -> None:
-        """What the tool says to a call, at once; a result in the script comes too late."""
+        """Answer a call of the tool at once; a result in the script comes too late."""
         result = await finalize_tool(None, sink.emit).execute(ToolCall(arguments=json.loads(call.args or "{}")))
         status = "error" if result.is_error else "success"
         sink.emit(ToolEnded(call_id=call.call_id, tool=FINALIZE, status=status, text=result.text))
 
     async def _end(self, child: Json, request: RunRequest) -> None:
-        """What a child does that was asked to end. Of a task that was over before, nobody waits but for the process."""
+        """End a child that was asked to. Of a task that was over before, nobody waits but for the process."""
         lasts_s = MUCH_LATER_S if child.get("ignore_sigterm") else child.get("exit_after_sigterm", 0)
         if not lasts_s:
             return
@@ -288,7 +288,7 @@ def _usage(counted: Json) -> Usage:
 
 
 def _is_final(child: Json) -> bool:
-    """Whether the last thing that was said is an answer."""
+    """Return True if the last thing that was said is an answer."""
     spoken = [message for message in child["messages"] if message["role"] == "assistant"]
     return bool(spoken) and spoken[-1].get("stopReason", "stop") == "stop" and bool(_text(spoken[-1]))
 
@@ -300,7 +300,7 @@ def tool_call(call_id: str, tool: str, arguments: Json) -> Iterator[RunEvent]:
 
 
 def ended(child: Json) -> Result[RunOutput, OhmError]:
-    """What becomes of a child that ends by itself, from its last word and its exit code."""
+    """Return what becomes of a child that ends by itself, from its last word and its exit code."""
     spoken = [message for message in child["messages"] if message["role"] == "assistant"]
     last: Json = spoken[-1] if spoken else {}
     code, stop = child.get("exitCode", 0), last.get("stopReason")

@@ -75,7 +75,7 @@ def source(profile: Profile) -> str:
 
 
 def settings_of(content: Json) -> SingleSettings:
-    """What the library reads from a file of this content."""
+    """Return what the library reads from a file of this content."""
     with TemporaryDirectory() as folder:
         file = Path(folder) / FILE
         file.parent.mkdir(parents=True)
@@ -122,7 +122,7 @@ async def build_child_prompt(_world: World, call: Json) -> Outcome:
 
 
 async def collect_output(world: World, call: Json) -> Outcome:
-    """What the tool makes of a child that tells this."""
+    """Return what the tool makes of a child that tells this."""
     world.children.every({"events": call["jsonl"]})
     result = await world.ohm.call("subagent", {"agent": "explorer", "task": "collect"})
     (one,) = result.details["results"]

@@ -12,7 +12,7 @@ Check = Callable[[Any, Any], str | None]
 
 
 class Seen(Protocol):
-    """What a call came to: each subject that it has."""
+    """The result of a call: each subject that it has."""
 
     async def subject(self, name: str) -> Any:
         """Raises `KeyError` if this call has no such subject."""
@@ -114,7 +114,7 @@ def not_contains(expected: Any, ours: Any) -> str | None:
 
 
 def _holds(one: Any, ours: Any) -> bool:
-    """Whether it is an item, or a piece of the text; of a list that is no item each of its own has to be."""
+    """Return True if it is an item, or a piece of the text; of a list that is no item each of its own has to be."""
     if isinstance(ours, str):
         return all(_holds(each, ours) for each in one) if isinstance(one, list) else one in ours
     if any(same(one, mine) for mine in ours):
@@ -215,7 +215,7 @@ MISSING: Any = object()
 
 
 def at(value: Any, path: str) -> Any:
-    """What lies at a dotted path; `MISSING` if nothing does."""
+    """Return what lies at a dotted path; `MISSING` if nothing does."""
     for part in path.split("."):
         if isinstance(value, dict) and part in value:
             value = value[part]
@@ -294,7 +294,7 @@ def kept_runs(expected: Any, ours: Any) -> str | None:
 
 
 def truth(expected: Any, ours: Any) -> str | None:
-    """Whether there is any, or which there are."""
+    """Compare whether there is any, or which there are."""
     return (
         contains(expected, ours) if not isinstance(expected, bool) else _if_not(bool(ours) is expected, expected, ours)
     )

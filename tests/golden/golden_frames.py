@@ -34,7 +34,7 @@ class Frame:
 
 @dataclass(frozen=True, kw_only=True)
 class Screen:
-    """Where the frames of a case are seen; `has_ui` of the reference's host, `shows_status` of ours."""
+    """The screen on which the frames of a case are seen; `has_ui` of the reference's host, `shows_status` of ours."""
 
     throttle_ms: int
     has_ui: bool
@@ -44,7 +44,7 @@ class Screen:
 def frame_differences(
     recorded: list[Json], wanted: list[Json], ours: list[Frame], screen: Screen
 ) -> Iterator[Difference]:
-    """What differs. `wanted` are the recorded details put right.
+    """Yield what differs. `wanted` are the recorded details put right.
 
     Each recorded frame is among ours, in its place and in time; ours are whole, keep the pace and are never alike.
     More of ours are a follow-up that waits for its turn (Q64), and a last step before a pause, which the reference

@@ -43,7 +43,7 @@ TEXTS = {"provider": "provider", "model": "model", "thinkingLevel": "thinking", 
 
 
 async def build_prompt(world: World, call: Json) -> Outcome:
-    """What a child is asked when the task is delegated."""
+    """Return what a child is asked when the task is delegated."""
     before = len(world.children.requests)
     result = await world.ohm.call(DELEGATE, {"tasks": [call["task"]]})
     if result.is_error:
@@ -125,7 +125,7 @@ def directories(world: World) -> dict[str, Path]:
 
 
 async def resolve_profile_skills(world: World, call: Json) -> Outcome:
-    """What is left of the names: the files of those that are suggested, and the text of those to be loaded."""
+    """Return what is left of the names: the files of those that are suggested, and the text of those to be loaded."""
     (content,) = call["args"]
     place = directories(world)
     found = equipped(profile_of(content), discover(**place, trusts=trust_everything), **place)
@@ -220,7 +220,7 @@ async def progress_text(_world: World, call: Json) -> Outcome:
 
 
 async def update_ui(world: World, call: Json) -> Outcome:
-    """What the screen is told of a list: of what was made of it last."""
+    """Return what the screen is told of a list: of what was made of it last."""
     (todos,) = call["args"]
     await set_up(world.ohm, world.host, todos)
     await world.ohm.call("write_todos", {"mode": "append", "todos": []})
@@ -228,7 +228,7 @@ async def update_ui(world: World, call: Json) -> Outcome:
 
 
 async def track_todos(world: World, call: Json) -> Outcome:
-    """How far a list is after the calls of a child, by what its tools answered."""
+    """Return how far a list is after the calls of a child, by what its tools answered."""
     (calls,) = call["args"]
     opened = Window(name="t", session_id="s")
     live = LiveWindow(opened, prompt="p", max_lines=1, preview_width=WIDTH, cwd=world.place.cwd)

@@ -21,7 +21,7 @@ DOCUMENTED = PiVersion(version=(0, 74, 2), text="0.74.2")
 
 
 def arguments_of(request: RunRequest, place: Place) -> list[str]:
-    """What follows the command."""
+    """Return what follows the command."""
     return [*arguments(DOCUMENTED, Invocation(request=request, folder=place.home), "json")]
 
 
@@ -37,7 +37,7 @@ def flags_of(profile: Profile) -> list[str]:
 
 
 def variables_of(profile: Profile, place: Place) -> Mapping[str, str]:
-    """What the profile adds to the environment."""
+    """Return what the profile adds to the environment."""
     assert profile.agent is not None
     with_it, without = (
         environment_of(_request(one, place.cwd), place)

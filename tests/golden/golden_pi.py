@@ -35,7 +35,7 @@ NOTHING_SAID = "(no output)"
 
 
 class RecordedPi:
-    """What both runners are asked, and what they answer: the next entry of their list, the last one again and again.
+    """The double that both runners ask, which answers with the next entry of their list, the last one again and again.
 
     The in-process backend is played. The other one is ours, in text mode, with a process that is played.
     """
@@ -146,7 +146,7 @@ async def _passed(entry: Json) -> None:
 
 
 def _failure(entry: Json, task_id: str) -> OhmError | None:
-    """How the in-process runner failed, in the reference's words and order."""
+    """Return how the in-process runner failed, in the reference's words and order."""
     if entry.get("aborted"):
         return OhmError(code=ErrorCode.TASK_ABORTED, message=f"Task {task_id} was aborted")
     if entry.get("timedOut"):

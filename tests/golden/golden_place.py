@@ -32,7 +32,7 @@ SETUP = frozenset(
 
 
 def _is_literal(case: Case) -> bool:
-    """Whether `$HOME` is what somebody typed: a function is given it, and has to give it back."""
+    """Return True if `$HOME` is what somebody typed: a function is given it, and has to give it back."""
     return "fn" in case.call and "$HOME" in json.dumps(case.call) and "$HOME" in json.dumps(case.expect)
 
 
@@ -53,7 +53,7 @@ class Place:
 
     @property
     def names(self) -> Mapping[str, str]:
-        """What the placeholders of the file stand for."""
+        """Return what the placeholders of the file stand for."""
         return {"$AGENT_DIR": str(self.agent_dir), "$CWD": str(self.cwd), "$HOME": str(self.home)}
 
     def env(self, patch: Mapping[str, str | None]) -> dict[str, str]:

@@ -181,7 +181,7 @@ class Player:
         self.check_loaded(step["expect"])
 
     def check_loaded(self, expect: Json) -> None:
-        """What the registry said of the file that it found, and which files there are then."""
+        """Check what the registry said of the file that it found, and which files there are then."""
         self._same("diagnostics", expect["diagnostics"], self._subject.diagnostics())
         self._same("files", expect["files"], self._subject.files())
 
@@ -282,7 +282,7 @@ class Player:
         return int(given) if given.isdecimal() and int(given) > 0 else THROTTLE_MS
 
     def check_calls(self) -> None:
-        """What the backend was asked; a run that was aborted before it began need not reach ours."""
+        """Check what the backend was asked; a run that was aborted before it began need not reach ours."""
         if isinstance(self._backend, RecordedPi):
             wanted = [asked(call) for call in self._case.get("runner_calls", [])]
             found = [_like(*pair) for pair in zip_longest(self._backend.calls, wanted, fillvalue={})]

@@ -41,7 +41,7 @@ def replacements() -> dict[str, Replacement]:
 
 
 def skip_reason(case: Json) -> str | None:
-    """Why a case is not played, or None."""
+    """Return why a case is not played, or None."""
     tags = replacing_tags(case)
     return replaced(case["id"], tags) if tags else None
 
@@ -66,7 +66,7 @@ TOO_LATE = {"task_not_running", "illegal_task_state_transition"}
 
 
 def is_of_sends(case: Json) -> bool:
-    """Whether a run answers a follow-up in it, or would have."""
+    """Return True if a run answers a follow-up in it, or would have."""
     told = [_details(step) for step in case["steps"]]
     return any(one.get("op") == "send" and ("tool_rows" in one or one.get("error_code") in TOO_LATE) for one in told)
 

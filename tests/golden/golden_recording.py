@@ -25,7 +25,7 @@ class Recording:
 
     @property
     def is_ours(self) -> bool:
-        """Whether it is the file that quirks.md was written for."""
+        """Return True if it is the file that quirks.md was written for."""
         return self.path.read_bytes() == DEFAULT.read_bytes()
 
 

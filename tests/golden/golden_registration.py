@@ -61,7 +61,7 @@ def _listed_profile(entry: Json) -> Profile:
 
 
 def _shape(schema: Any) -> Any:
-    """What a JSON schema allows, without words for people."""
+    """Return what a JSON schema allows, without words for people."""
     if isinstance(schema, dict):
         resolved = schema.get("$defs", {})
         text = json.dumps({key: value for key, value in schema.items() if key != "$defs"})

@@ -76,7 +76,7 @@ class Subject:
         await self._closed.wait()
 
     async def reload(self) -> None:
-        """What a process finds that starts after this one was killed: the file as it is now."""
+        """Load the file as it is now, like a process that starts after this one was killed."""
         left = await self.snapshot()
         await self.close()
         if left is not None:
@@ -97,7 +97,7 @@ class Subject:
         return self._folder / "ohm.subagents.tasks.json"
 
     def diagnostics(self) -> list[str]:
-        """What the store says, as it is recorded."""
+        """Return what the store says, as it is recorded."""
         return [_without_place(one.message, self._folder) for one in self._ohm.store.diagnostics]
 
     def files(self) -> list[str]:
@@ -164,7 +164,7 @@ def milliseconds(since: float) -> int:
 
 
 def environment(patch: Mapping[str, Any]) -> dict[str, str]:
-    """What a process would see; None unsets."""
+    """Return what a process would see; None unsets."""
     return {**HERMETIC, **{name: str(value) for name, value in patch.items() if value is not None}}
 
 
@@ -193,7 +193,7 @@ def _knobs(case: Json) -> Json:
 
 
 def _keeping(case: Json, folder: Path) -> Json:
-    """Where a case that keeps its tasks does so."""
+    """Return where a case that keeps its tasks does so."""
     return {"OHM_SUBAGENTS_STORE": "snapshot", "PI_CONFIG_DIR": str(folder)} if case.get("persistence") else {}
 
 

@@ -20,7 +20,7 @@ IN_FILE = {"summary", "output", "followUpPrompts", "events", "totalToolCalls", "
 
 
 def is_send(step: Json) -> bool:
-    """Whether a step sends a follow-up."""
+    """Return True if a step sends a follow-up."""
     payload = step.get("payload")
     return isinstance(payload, dict) and payload.get("op") == "send"
 
@@ -50,7 +50,7 @@ class SendPlayer(Player):
             await super()._join(step)
 
     async def _check_result(self, call: Call, expect: Json) -> None:
-        """What a start or a look at a task is told, but for what the follow-up has left there."""
+        """Check the answer to a start or to a look at a task, but for what the follow-up has left there."""
         assert call.result is not None
         if self._is_harmed:
             parts = call.result.details.get("items", [call.result.details])

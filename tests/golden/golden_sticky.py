@@ -57,7 +57,7 @@ async def resolve_tools(_world: World, call: Json) -> Outcome:
 
 
 async def session_path(world: World, call: Json) -> Outcome:
-    """Where a session is, or several are; an id that is none is refused before."""
+    """Return where a session is, or several are; an id that is none is refused before."""
     asked = call["args"] if isinstance(call["args"][0], list) else [call["args"]]
     found: list[str] = []
     for cwd, agent, session_id in asked:

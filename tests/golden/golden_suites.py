@@ -39,7 +39,7 @@ class Case:
 
     @property
     def fault(self) -> str | None:
-        """Why nobody could play it."""
+        """Return why nobody could play it."""
         if self.unknown or not (self.call and self.expect):
             return f"it has the unknown parts {[*self.unknown]}, or calls nothing, or expects nothing"
         return None

@@ -125,7 +125,7 @@ class ChosenUuid(UUID):
 
 
 class World:
-    """What a case acts on, and what can be seen of it afterwards."""
+    """The world that a case acts on, and what can be seen of it afterwards."""
 
     def __init__(self, case: Case, place: Place, group: TaskGroup) -> None:
         self.setup = case.setup
@@ -249,7 +249,7 @@ def running(run: Json) -> bool:
 
 
 def told_runs(text: str, details: Json) -> list[Json]:
-    """What `get_subagent_session` tells of each run, most of it of the latest."""
+    """Return what `get_subagent_session` tells of each run, most of it of the latest."""
     blocks: Sequence[str] = [text]
     if details["runCount"] > 1:
         headed = f"\n---\n{text}".split("\n---\n=== Run ")[1:]

@@ -32,7 +32,7 @@ def anyio_backend(virtual_time):
 
 
 class Ended:
-    """How a run ended: after how long, with which error, and what its envelope says."""
+    """The end of a run: after how long, with which error, and its envelope."""
 
     def __init__(self, result, envelope, seconds):
         self.error = None if hasattr(result, "ok_value") else result.err_value

@@ -277,7 +277,7 @@ ENDLESS = [
 
 
 async def refused(schema, result):
-    """What a subagent hears that hands in a result which nobody can hold to the schema, while another task is done."""
+    """Return the answer of the tool to a result that nobody can hold to the schema, while another task is done."""
     script = Script([final(status="SUCCESS", result=result), final(status="ERROR", error="too hard")])
     profile = replace(SCOUT, result_schema=schema)
     done = []

@@ -93,7 +93,7 @@ class Stage(ScriptedBackend):
             self.left.append(sink)
 
     def talk_on(self) -> None:
-        """What nobody should hear any more."""
+        """Emit events that nobody should get any more."""
         for sink in self.left:
             sink.emit(TextDelta(text="one more thing"))
 
@@ -195,7 +195,7 @@ class Records:
 
 
 def check_reply(payload, details):
-    """What every envelope promises, a frame or a result."""
+    """Check the promises of every envelope, a frame or a result."""
     json.dumps(details)
     assert (details["contract_version"], details["op"]) == ("task.v1", payload["op"])
     assert details["status"] in TERMINAL | set(MOVES)

@@ -37,7 +37,7 @@ START = {"op": "start", "subagent_type": "finder", "description": "scan", "promp
 
 
 def work(name, *, cost=None):
-    """What a run does that is called so."""
+    """Return what a run does that is called so."""
     return (
         TextDelta(text=f"{name} says"),
         ToolStarted(call_id=name, tool="read", args=f"{name}.py"),

@@ -59,7 +59,7 @@ async def test_items_of_a_batch_come_back_in_input_order_with_refused_ones_in_pl
 
 
 async def peak_of(payload, config=None):
-    """How many runs of a batch were in the backend at once, when all of them wait for a gate."""
+    """Return how many runs of a batch were in the backend at once, when all of them wait for a gate."""
     gate, running, peaks = anyio.Event(), [0], [0]
 
     class Counting(ScriptedBackend):

@@ -39,7 +39,7 @@ CONFIG = {"subagentBackend": "odd", "subagents": {"asyncStart": "allow"}}
 
 
 class Panic(BaseException):
-    """What a library in Rust raises."""
+    """A panic of a library in Rust."""
 
 
 class MuteError(Exception):
@@ -90,7 +90,7 @@ def is_text(result):
 
 
 def remembered(result):
-    """What every store keeps of an item."""
+    """Return what every store keeps of an item."""
     names = ("id", "found", "status", "summary", "output", "error_code", "error_category", "error_message")
     return [{name: item.get(name) for name in names} for item in result.details["items"]]
 
@@ -257,7 +257,7 @@ FIELDS = [(record, field.name) for record in RECORDS for field in fields(record)
 
 @pytest.mark.parametrize("record", [*EVENTS[:-1], EVENTS[-2].diagnostic], ids=lambda record: type(record).__name__)
 async def test_nothing_that_is_declared_gets_lost_at_the_door(record):
-    """What is checked is made anew, so each field has to be looked at."""
+    """A checked value is made anew, so each field has to be looked at."""
     if isinstance(record, Diagnostic):
         record = DiagnosticRaised(
             diagnostic=Diagnostic(subject="s", message="\u00e9", severity="info", source="f", line=1, column=2)

@@ -55,7 +55,7 @@ class Plugin:
 
 
 async def told(who, *capabilities, backend="hearing"):
-    """What a run of the profile answers, and what is said of it."""
+    """Return what a run of the profile answers, and what is said of it."""
     config = {"subagentBackend": backend}
     async with Ohm.open(env=HERMETIC, config=config, profiles=[who], plugins=[Plugin(*capabilities)]) as ohm:
         envelope = (await ohm.run("writer", "go")).ok_value

@@ -15,7 +15,7 @@ from ohm_subagents.suites.delegate.skills import MAX_SKILLS, discover
 
 
 def calls(work):
-    """How many Python functions something takes: the same on any machine, however busy."""
+    """Return how many Python functions something takes: the same on any machine, however busy."""
     count = 0
 
     def counted(_frame, event, _argument):

@@ -32,7 +32,7 @@ STEPS = ("before transaction", "before commit", "after commit")
 
 @dataclass
 class Report:
-    """What all rounds came to; `losses` are sentences."""
+    """The result of all rounds; `losses` are sentences."""
 
     rounds: int = 0
     accepted: int = 0
@@ -46,7 +46,7 @@ class Report:
 
 
 def killed(directory, *, when=(), after_s=None):
-    """What a child said until it was killed: at a step, or after a time that begins with its first task."""
+    """Return what a child said until it was killed: at a step, or after a time that begins with its first task."""
     command = [sys.executable, str(HERE / "kill_child.py"), str(directory), *map(str, when)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
         first = child.stdout.readline()

@@ -27,17 +27,17 @@ class Asked:
 
     @property
     def rank(self) -> int | None:
-        """Where the first right place is, counted from 1."""
+        """Return where the first right place is, counted from 1."""
         return next((rank for rank, place in enumerate(self.places, start=1) if place in self.answers), None)
 
 
 def hits(asked: list[Asked], limit: int) -> int:
-    """How many questions have a right place among the first `limit`."""
+    """Return how many questions have a right place among the first `limit`."""
     return sum(1 for each in asked if each.rank is not None and each.rank <= limit)
 
 
 async def asked(root: Path, question: str, answers: list[str]) -> Asked:
-    """What the tool tells a model that asks exactly this. An answer is written `path symbol`."""
+    """Return what the tool tells a model that asks exactly this. An answer is written `path symbol`."""
 
     def respond(messages, _info):
         if any(isinstance(part, ToolReturnPart) for part in messages[-1].parts):

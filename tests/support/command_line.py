@@ -34,7 +34,7 @@ STREAMS = ("stdin", "stdout", "stderr")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """How it ended."""
+    """The end of a command."""
 
     returncode: int
     stdout: str

@@ -41,7 +41,7 @@ def hearing():
 
 
 def heard(status):
-    """Which signals a process does not hear, by the lines of its status; those that no program can set do not count."""
+    """Return the signals that a process does not hear, by the lines of its status, but for those that none can set."""
     ours = sum(1 << number - 1 for number in signal.valid_signals())
     fields = (line.partition(":") for line in status.splitlines())
     return [(name, int(mask, 16) & ours) for name, _, mask in fields if name in {"SigBlk", "SigIgn"}]

@@ -75,7 +75,7 @@ class Drop:
 
 @dataclass(frozen=True)
 class Tokens:
-    """What the usage chunk at the end of a stream says."""
+    """The usage chunk at the end of a stream."""
 
     prompt: int = 100
     completion: int = 20
@@ -124,7 +124,7 @@ Reply = Say | Status | Body | Stall | Drop
 
 @dataclass(frozen=True)
 class Request:
-    """What a client sent. Header names are lower-case."""
+    """A request of a client. Header names are lower-case."""
 
     path: str
     headers: dict[str, str]

@@ -106,7 +106,7 @@ class ModelServer:
 
     @property
     def left(self) -> int:
-        """How many replies nobody asked for."""
+        """Return how many replies nobody asked for."""
         return len(self._replies)
 
     def wait(self, seen: Callable[[ModelServer], bool]) -> None:

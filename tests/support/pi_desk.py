@@ -71,7 +71,7 @@ class Desk:
         return path
 
     def processes(self):
-        """What runs with a marker of ours in this home."""
+        """Return what runs with a marker of ours in this home."""
         return [one for one in psutil.process_iter() if self._is_here(one)]
 
     def _is_here(self, process):
@@ -87,7 +87,7 @@ class Desk:
 
 
 async def said(fifo):
-    """What a tool writes to the place, once it does."""
+    """Return what a tool writes to the place, once it does."""
     return (await to_thread.run_sync(Path(fifo).read_text, abandon_on_cancel=True)).strip()
 
 
@@ -97,7 +97,7 @@ async def say(fifo, text="go\n"):
 
 
 def is_gone(pid, within_s):
-    """Whether a process has ended, or does so in time."""
+    """Return True if a process has ended, or does so in time."""
     try:
         end = os.pidfd_open(pid)
     except ProcessLookupError:

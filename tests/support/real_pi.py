@@ -33,7 +33,7 @@ NEWEST: Final = "1.5.2"
 
 
 class NotInstalledError(Exception):
-    """Why there is no pi here, in one line."""
+    """No pi can be installed here; the message says why in one line."""
 
     def __str__(self) -> str:
         return " ".join(str(each) for each in self.args)
@@ -48,7 +48,7 @@ class RealPi:
 
     @property
     def is_old(self) -> bool:
-        """Whether it has the events, the flags and the one-shot runs of before 0.87."""
+        """Return True if it has the events, the flags and the one-shot runs of before 0.87."""
         return self.version == OLD
 
 

@@ -26,7 +26,7 @@ def references(schema):
 
 
 def target(schema, reference):
-    """What a reference leads to; raises `LookupError` for one that leads nowhere."""
+    """Return what a reference leads to; raises `LookupError` for one that leads nowhere."""
     assert reference.startswith("#"), reference
     for segment in unquote(reference[1:]).split("/")[1:]:
         schema = schema[segment.replace("~1", "/").replace("~0", "~")]

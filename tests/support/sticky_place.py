@@ -39,7 +39,7 @@ def made(place):
 
 
 def opener(place):
-    """What opens an `Ohm` there; `ohm.acting` has the requests to its agents."""
+    """Yield what opens an `Ohm` there; `ohm.acting` has the requests to its agents."""
 
     @asynccontextmanager
     async def opened(act=found, *, options=None, env=None, cwd="work", config=None, capabilities=None, **named):

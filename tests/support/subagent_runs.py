@@ -73,7 +73,7 @@ def acme(server: ModelServer, *models: CompatibleModel, name: str = "acme") -> C
 
 
 def offering(*specs: ModelSpec, env: Mapping[str, str] | None = None) -> BackendContext:
-    """What a backend may use where plugins offer these models."""
+    """Return what a backend may use where plugins offer these models."""
     return BackendContext(env=env or {}, models=lambda: {spec.provider: spec for spec in specs})
 
 

@@ -54,7 +54,7 @@ async def mounted(*steps, backend=None, plugins=(), config=None, surface=None, *
 
 
 def item(prompt="p", **fields):
-    """What a suite asks for; `overrides` and the `session` by the names of their fields."""
+    """Return what a suite asks for; `overrides` and the `session` by the names of their fields."""
     own = {name: fields.pop(name) for name in _OF_OVERRIDES if name in fields}
     if "session_id" in fields:
         named = {name: fields.pop(name) for name in ("resumes", "checkpoint") if name in fields}

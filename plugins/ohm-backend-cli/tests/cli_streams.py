@@ -25,7 +25,7 @@ ENDED = Ended(code=0)
 
 @dataclass(frozen=True)
 class Replayed:
-    """What a stream told: events while it was read and after it, and the outcome."""
+    """A stream as it was told: events while it was read and after it, and the outcome."""
 
     events: list[RunEvent]
     outcome: Result[RunOutput, OhmError]
@@ -58,7 +58,7 @@ def lines(name: str) -> list[bytes]:
 
 
 def ended(name: str) -> Ended:
-    """How the process of a stream ended."""
+    """Return how the process of a stream ended."""
     one = json.loads((STREAMS / "index.json").read_text())[name]
     return Ended(code=one["exit_code"], stderr=one["stderr"])
 

@@ -60,13 +60,13 @@ sys.exit(said["code"])
 
 @dataclass(frozen=True)
 class Stage:
-    """Where a program stands in for a CLI."""
+    """The stage on which a program stands in for a CLI."""
 
     cli: str
     here: Path
 
     def plays(self, *cases: str, kept: int | None = None) -> None:
-        """What it prints, call by call: recorded cases, of which `kept` bytes are kept."""
+        """Let it print recorded cases, call by call, each cut to `kept` bytes."""
         plays: list[dict[str, Any]] = []
         for case in cases:
             name = f"{VERSIONS[self.cli]}-{case}.jsonl"
@@ -79,7 +79,7 @@ class Stage:
         program.chmod(program.stat().st_mode | stat.S_IXUSR)
 
     def calls(self) -> list[dict[str, Any]]:
-        """How it was called."""
+        """Return how it was called."""
         calls: list[dict[str, Any]] = json.loads((self.here / "calls.json").read_text())
         return calls
 

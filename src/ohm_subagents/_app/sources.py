@@ -1,4 +1,4 @@
-"""What an `Ohm` is opened with, as the rest of it reads it: directory, configuration, environment, plugins, clock."""
+"""The sources of an `Ohm`, as the rest of it reads them: directory, configuration, environment, plugins, clock."""
 
 from __future__ import annotations
 

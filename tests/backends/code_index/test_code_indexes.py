@@ -58,7 +58,7 @@ class Tree:
         *,
         may_keep: bool = True,
     ) -> list[str]:
-        """What is found, by an instance of its own as another process has it."""
+        """Return what is found, by an instance of its own as another process has it."""
         listed = sorted(str(file.relative_to(self.root)) for file in self.root.rglob("*") if file.is_file())
         question = Question(
             root=self.root,

@@ -165,7 +165,7 @@ def is_installed(module: str) -> bool:
 
 
 async def default_of(provider: str, monkeypatch: pytest.MonkeyPatch) -> list[str] | OhmError:
-    """What is said about the default model of `provider` when its key is in the mapping given, and nowhere else."""
+    """Return the words on the default model of `provider` when its key is in the mapping given, and nowhere else."""
     specs = {spec.provider: spec for spec in builtin_model_specs({})}
     for spec in specs.values():
         for key in spec.keys:

@@ -66,7 +66,7 @@ def project(tmp_path):
 
 @dataclass
 class Trace:
-    """What a run showed on its way."""
+    """The frames that a run showed on its way."""
 
     calls: list[tuple[str, object]] = field(default_factory=list)
     outcomes: list[str] = field(default_factory=list)

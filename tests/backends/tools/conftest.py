@@ -29,7 +29,7 @@ def anyio_backend() -> str:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the model reads, and whether the call succeeded."""
+    """The text that the model reads, and the success of the call."""
 
     text: str
     kind: str

@@ -339,7 +339,7 @@ async def test_a_search_works_in_a_process_that_may_use_less_than_ripgrep(desk):
 
 
 class Ended(BaseException):
-    """What cancels a walk."""
+    """The exception that cancels a walk."""
 
 
 def open_descriptors():

@@ -92,7 +92,7 @@ class Ticker:
 
 @asynccontextmanager
 async def reading(wanted="lateness"):
-    """How late the event loop is while a tree is read for the first time (99th percentile); or how long that takes."""
+    """Yield how late the event loop is while a tree is read for the first time (99th percentile), or for how long."""
     async with tree() as (folder, question):
         number = 0
 

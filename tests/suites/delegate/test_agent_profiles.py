@@ -45,7 +45,7 @@ class Place:
             yield surface
 
     async def asked(self, *items, **options):
-        """What came of each item, sub-agents first, and the requests that came of it."""
+        """Return what came of each item, sub-agents first, and the requests that came of it."""
         async with self.opened(**options) as surface:
             found = await delegated(surface, *(one for one in items if isinstance(one, dict)))
             others = tuple(one for one in items if not isinstance(one, dict))
@@ -61,7 +61,7 @@ class Place:
 
 @dataclass
 class Delegated:
-    """What came of a sub-agent: its task, or the error of it."""
+    """A sub-agent that was asked for: its task, or its error."""
 
     task: Task | None = None
     error: OhmError | None = None

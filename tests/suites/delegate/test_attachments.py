@@ -26,13 +26,13 @@ def anyio_backend(request):
 
 
 def before(cwd, *files, context="", is_confined=False):
-    """What precedes a prompt."""
+    """Return what precedes a prompt."""
     wanted = tuple(Attachment(path=one) if isinstance(one, str) else one for one in files)
     return partial(preface, wanted, context, cwd, is_confined=is_confined)
 
 
 async def asked(tmp_path, *files, prompt="P", **fields):
-    """What the backend was asked."""
+    """Return what the backend was asked."""
     async with mounted("done", cwd=tmp_path) as surface:
         wanted = item(prompt, preface=before(tmp_path, *files, **fields))
         await surface.engine.execute(Start(items=(wanted,)))

@@ -85,7 +85,7 @@ def lines(count):
 
 
 def furnish(desk):
-    """What the examples expect to be there."""
+    """Make the files that the examples expect."""
     profiles = desk.agent / "agent-profiles"
     profiles.mkdir()
     (profiles / "researcher.md").write_text("---\nname: researcher\ntools: read,grep\n---\nYou are a researcher.\n")

@@ -72,7 +72,7 @@ def calling(name, /, **arguments):
 
 
 async def results(servers, *calls, tools=("mcp__calc__*",), **options):
-    """What the model read of each call, and the task."""
+    """Return what the model read of each call, and the task."""
     async with (
         ModelServer(steps(*calls, Say("Done."))) as server,
         opened(server, servers, *tools, **options) as ohm,

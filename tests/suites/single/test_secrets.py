@@ -64,7 +64,7 @@ ASK_PLAIN = {"agent": "explorer", "task": "Find auth code"}
 
 
 def leaks(*texts):
-    """Which of the planted secrets are in any of the texts."""
+    """Return which of the planted secrets are in any of the texts."""
     return sorted({secret for text in texts for secret in PLANTED if secret in text})
 
 
@@ -204,7 +204,7 @@ SHORT = "api_key=ABCDEFGHIJKLMNOPQR"
 
 
 def halves(*texts):
-    """Which pieces of the key are in any of the texts."""
+    """Return which pieces of the key are in any of the texts."""
     return sorted({half for half in (KEY[:7], KEY[-7:], "ABCDEF") for text in texts if half in text})
 
 

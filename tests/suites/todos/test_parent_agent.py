@@ -66,7 +66,7 @@ class Desk(MemoryHost):
             prompt = await self._next()
 
     async def _next(self):
-        """What is said when the countdown is over, if there is one."""
+        """Return what is said when the countdown is over, if there is one."""
         if "til-done-countdown" in self.widgets:
             advance(COUNTDOWN_S)
             return await self._prompts.receive()

@@ -21,7 +21,7 @@ def item(text, status="not_started"):
 
 
 async def restored(host):
-    """What is there after `session_start`, in place of a list of the session before."""
+    """Return what is there after `session_start`, in place of a list of the session before."""
     async with Ohm.open(config={}, env=HERMETIC, suites=["todos"], host=host) as ohm:
         await ohm.call("write_todos", {"mode": "replace", "todos": [{"text": "of the session before"}]})
         await ohm.emit("session_start", {})

@@ -51,7 +51,7 @@ class _Probe:
 
 
 class RetryDecision(NamedTuple):
-    """What follows when a provider has refused a request.
+    """The consequence of a refusal by a provider.
 
     Fields:
         asks_again: the request is sent again; else its caller gets the refusal.

@@ -1,4 +1,4 @@
-"""What plugins offer: backends, and models for one of them. Public as `.plugin`; what a run gets is in `request`."""
+"""The interface of plugins: backends, and models for one of them. Public as `.plugin`; a run gets a `request`."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Contents:
 
     tasks: tuple[Task, ...] = ()
     expired: Mapping[TaskId, str] = field(default_factory=dict[TaskId, str])
-    """Why tasks were removed."""
+    """The reasons why tasks were removed."""
     hidden: Mapping[TaskId, Hidden] = field(default_factory=dict[TaskId, Hidden])
     """Tasks past their time."""
     lost: tuple[str, ...] = ()

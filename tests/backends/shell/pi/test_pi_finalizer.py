@@ -36,7 +36,7 @@ ANY = {"type": ["object", "null"]}
 
 
 def played(folder, schema, *answers):
-    """What the extension says of these answers, under a real node."""
+    """Return what the extension says of these answers, under a real node."""
     write_finalizer(request(profile=replace(PROFILE, finalize="required", result_schema=schema)), folder)
     (folder / "play.mjs").write_text(PLAYER)
     done = subprocess.run(
@@ -50,14 +50,14 @@ def played(folder, schema, *answers):
 
 
 async def said(schema, answer):
-    """What the tool of other backends says of an answer, and what it hands on."""
+    """Return what the tool of other backends says of an answer, and what it hands on."""
     reported = []
     result = await finalize_tool(schema, reported.append).execute(ToolCall(arguments=answer))
     return result.text, reported
 
 
 async def taken_by_reader(schema, details):
-    """What is made of a line in which pi tells of a call."""
+    """Return what is made of a line in which pi tells of a call."""
     handed_in = HandedIn(replace(PROFILE, finalize="required", result_schema=schema))
     told = {"type": "tool_execution_end", "toolCallId": "1", "toolName": FINALIZE, "result": {"details": details}}
     await handed_in.look(json.dumps(told).encode())

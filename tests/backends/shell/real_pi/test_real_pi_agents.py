@@ -55,7 +55,7 @@ class Bench:
         self.told = []
 
     async def tries(self, agent, prompt="go", *, tools=None, env=(), model=ACME, one_shot=True, **of_profile):
-        """What becomes of a run of a profile; without `agent` it is one of another kind."""
+        """Return what becomes of a run of a profile; without `agent` it is one of another kind."""
         log = EventLog()
         asked = request(
             prompt,
@@ -72,7 +72,7 @@ class Bench:
         return result
 
     async def asks(self, *given, **changes):
-        """What a run answers."""
+        """Return what a run answers."""
         result = await self.tries(*given, **changes)
         assert isinstance(result, Ok), result.err_value.message
         return result.ok_value.text

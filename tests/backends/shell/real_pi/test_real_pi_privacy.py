@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.real_pi, pytest.mark.slow, pytest.m
 
 
 async def told(desk, command, **options):
-    """What a bash tool of the child prints."""
+    """Return what a bash tool of the child prints."""
     async with ModelServer(Say(Call("bash", {"command": command})), Say("Done.")) as server:
         async with desk.ohm(server, **options) as ohm:
             assert (await ohm.run("task", "go")).ok_value.output == "Done."
