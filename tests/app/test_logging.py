@@ -8,11 +8,17 @@ import pytest
 import structlog
 
 from ohm_subagents import ErrorCode, Ohm
-from ohm_subagents._orchestrator.observe.log import COMMON, LINES
+from ohm_subagents._orchestrator.observe.log import LINES
 from ohm_subagents.contract import Event, OhmError, ToolEnded, ToolStarted
 from ohm_subagents.testing import HERMETIC, ScriptedBackend, Step, quick_ohm
 
 pytestmark = pytest.mark.anyio
+
+COMMON = (
+    *("task_id", "session_id", "parent", "run", "profile"),
+    *("backend", "provider", "model", "runtime", "route", "status"),
+)
+"""The fields of every line."""
 
 
 async def lines_of(*steps):
