@@ -5,6 +5,11 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 import anyio
+import httpx
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import StreamingResponse
+from starlette.routing import Route
 
 from ohm_subagents import Ohm, event_to_json
 from ohm_subagents.contract import TextDelta
@@ -12,7 +17,6 @@ from ohm_subagents.testing import ScriptedBackend, Step
 
 
 async def answer(ohm: Ohm, question: str) -> AsyncGenerator[str]:
-    """The body of a response: `StreamingResponse(answer(ohm, q), media_type="text/event-stream")` in FastAPI."""
     handle = await ohm.start("finder", question)
     try:
         async for event in handle.events():
@@ -21,13 +25,21 @@ async def answer(ohm: Ohm, question: str) -> AsyncGenerator[str]:
         await handle.cancel()  # the browser may have gone away; a task that is over stays as it is
 
 
+async def ask(request: Request) -> StreamingResponse:
+    """In FastAPI, whose requests and responses these are, below `@app.get("/ask")`."""
+    return StreamingResponse(answer(request.app.state.ohm, request.query_params["q"]), media_type="text/event-stream")
+
+
 async def main() -> None:
     words = TextDelta(text="It is in "), TextDelta(text="auth.py.")
     backend = ScriptedBackend(Step(events=words, text="It is in auth.py."), Step(events=words, gate=anyio.Event()))
     config = {"subagentBackend": "scripted"}
     async with Ohm.open(config=config, plugins=[backend], new_task_id=iter(["one", "two"]).__next__) as ohm:
-        async for message in answer(ohm, "Where is login?"):
-            print(message.strip())
+        app = Starlette(routes=[Route("/ask", ask)])
+        app.state.ohm = ohm
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://service") as browser:
+            response = await browser.get("/ask", params={"q": "Where is login?"})
+            print(response.text.replace("\n\n", "\n"), end="")
         async with aclosing(answer(ohm, "And logout?")) as body:
             async for message in body:
                 if "auth.py" in message:
