@@ -62,7 +62,7 @@ async def test_of_more_the_newest_wait_and_a_diagnostic_counts_the_others(few):
 
 
 async def test_pieces_of_a_text_are_joined_once_many_wait_and_nothing_of_it_is_lost(few):
-    text = "".join(chr(97 + one % 26) for one in range(20_000))
+    text = "".join(chr(97 + one % 26) for one in range(4_000))
     seen = await read_late(*(TextDelta(text=one) for one in text))
     pieces = [one.text for one in seen if isinstance(one, TextDelta)]
 

@@ -174,7 +174,10 @@ class Orchestrator:
                 )
                 live = self._running.get(task.id)
                 if self._store.is_foreign(task.id):
-                    return refused(error=refusals.elsewhere(task), invocation=task.assignment.invocation)
+                    return refused(
+                        error=refusals.elsewhere(task, self._store.owner(task.id)),
+                        invocation=task.assignment.invocation,
+                    )
                 if live is None and context.config.subagents.send_to_finished != "resume":
                     return refused(error=refusals.not_resumable(task), invocation=task.assignment.invocation)
                 item = context.continuation(task, command) if live is None else live.asked.plan.item
@@ -228,7 +231,10 @@ class Orchestrator:
                 live = self._running.get(task.id)
                 if self._store.is_foreign(task.id):
                     return CommandRejected(
-                        error=refusals.elsewhere(task), backend=task.assignment.backend, op="cancel", task_id=task.id
+                        error=refusals.elsewhere(task, self._store.owner(task.id)),
+                        backend=task.assignment.backend,
+                        op="cancel",
+                        task_id=task.id,
                     )
                 running = [] if live is None or task.is_terminal else [live]
 

@@ -25,10 +25,12 @@ from ohm_subagents.mcp.options import TASKS_EXTENSION
 from ohm_subagents.mcp.results import call_result, instant, kept_result
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mcp.server.context import ServerRequestContext
 
     from ohm_subagents import Ohm
-    from ohm_subagents.contract import Task
+    from ohm_subagents.contract import Task, TaskId
     from ohm_subagents.suite import ToolResult
 
     Context = ServerRequestContext[Any, Any]
@@ -126,8 +128,21 @@ class Tasks:
         target = call or self._ohm.handle(params.task_id)
         if target is None:
             raise _unknown(params.task_id)
-        await target.cancel()
+        if not await target.cancel():
+            self._check_owner(target.task_ids)
         return {"resultType": "complete"}
+
+    def _check_owner(self, task_ids: Iterable[TaskId]) -> None:
+        """Raise for a task that goes on in another process, which alone can cancel it."""
+        store = self._ohm.store
+        for task in filter(None, map(self._ohm.task, task_ids)):
+            if not task.is_terminal and store.is_foreign(task.id):
+                owner = store.owner(task.id)
+                raise MCPError(
+                    code=INVALID_PARAMS,
+                    message=f"Task '{task.id}' goes on: another process runs it ({owner}), and only that one can "
+                    "cancel it. Cancel it there, or interrupt that process, which cancels its tasks.",
+                )
 
     async def _polled(self, task_id: str) -> _Polled:
         """Return what is known behind an id: in memory, of a kept task, or of the kept tasks of an earlier call."""

@@ -127,11 +127,11 @@ def uncounted(backend: str) -> OhmError:
     )
 
 
-def elsewhere(task: Task) -> OhmError:
-    """Refuse to act on a task of another process."""
+def elsewhere(task: Task, owner: str) -> OhmError:
+    """Refuse to act on a task of another process; `owner` is that of `Store.owner`."""
     return OhmError(
         code=ErrorCode.OWNED_ELSEWHERE,
-        message=f"Task '{task.id}' is run by another process.",
+        message=f"Task '{task.id}' is run by another process ({owner}).",
         advice="Wait for it here, or send and cancel in the process that started it.",
         task_id=task.id,
     )
