@@ -114,7 +114,8 @@ async def test_a_second_prompt_continues_the_session(tmp_path):
 
     assert second.assignment.resumed_from == first.id
     assert [run.output for run in second.assignment.inherited] == ["one"]
-    assert len(editor.of("session_info_update")) == 1
+    told = [(update.title, update.field_meta) for update in editor.of("session_info_update")]
+    assert told == [("First", {"ohm/task": first.id}), (None, {"ohm/task": second.id})]
 
 
 async def test_cost_and_context_are_told_and_the_cost_is_that_of_the_session(tmp_path):

@@ -50,6 +50,7 @@ async def test_a_session_of_another_connection_is_listed_loaded_and_continued(tm
         first, second = ohm.store.session(session)
 
     assert (listed.session_id, listed.cwd, listed.title) == (session, f"{tmp_path}", "First")
+    assert listed.field_meta == {"ohm/task": first.id, "ohm/status": "succeeded"}
     assert shown == ["user_message_chunk", "tool_call", "tool_call_update", "agent_message_chunk"]
     assert editor.said("user_message_chunk") == "First"
     assert editor.said() == "Done.And more."

@@ -13,8 +13,11 @@ from pathlib import Path
 import anyio
 import door_contract
 import pytest
+from anyio.from_thread import start_blocking_portal
+from command_line import in_this_process
 from door_contract import CASES, DOORS
 from environments import made_for
+from shared_tasks import doors_of
 
 from ohm_subagents.testing import HERMETIC
 
@@ -167,3 +170,58 @@ sys.exit(f"{frameworks & sys.modules.keys()}" if frameworks & sys.modules.keys()
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])  # as the library of the editor needs it
+async def test_a_task_begun_through_one_door_is_seen_awaited_continued_and_cancelled_through_every_other(tmp_path):
+    async with doors_of(tmp_path) as (ohm, doors, release):
+        for begins, first in doors.items():
+            for takes, other in ((name, door) for name, door in doors.items() if door is not first):
+                task_id, answers = await first.begin("wait"), []
+                assert await other.status(task_id) == "running", (begins, takes)
+
+                async def answer(door=other, task_id=task_id, answers=answers):
+                    answers.append(await door.answer(task_id))
+
+                async with anyio.create_task_group() as group:
+                    group.start_soon(answer)
+                    await release()
+                assert (answers, await other.go_on(task_id, "more")) == (["WAIT"], "MORE"), (begins, takes)
+
+                task_id = await first.begin("hang")
+                await other.cancel(task_id)
+                await ohm.handle(task_id).wait()
+                assert ohm.task(task_id).status == "cancelled", (begins, takes)
+
+
+def test_the_command_line_shares_the_tasks_of_a_living_program_but_for_cancelling(tmp_path):
+    env = {**os.environ, **HERMETIC, "PI_CONFIG_DIR": f"{tmp_path}", "OHM_SUBAGENTS_STORE": "sqlite"}
+    (tmp_path / "ohm.json").write_text('{"subagentBackend": "none", "subagents": {"sendToFinished": "resume"}}')
+
+    def ohm_command(*arguments):
+        return in_this_process(*arguments, cwd=tmp_path, env=env)
+
+    def called(**arguments):
+        return json.loads(ohm_command("call", "task", json.dumps(arguments), "--json").stdout)
+
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(doors_of(tmp_path)) as (_, doors, release),
+    ):
+        running = portal.call(doors["program"].begin, "wait")
+        seen = json.loads(ohm_command("task", running, "--json").stdout)["status"]
+        refused = [called(op="cancel", id=running), called(op="send", id=running, prompt="and?")]
+        portal.call(release)
+        answer = called(op="wait", ids=[running])["items"][0]["output"]
+
+        done = json.loads(ohm_command("run", "finder", "of a command", "--json").stdout)["task_id"]
+        for door in doors.values():
+            assert portal.call(door.status, done) == "succeeded"
+            assert "of a command" in portal.call(door.answer, done)
+        for door in doors.values():
+            assert "more" in portal.call(door.go_on, done, "more").lower()
+        assert "and more" in called(op="send", id=done, prompt="and more")["output"]
+
+    assert (seen, answer) == ("running", "WAIT")
+    assert [each["error_code"] for each in refused] == ["task_owned_elsewhere"] * 2

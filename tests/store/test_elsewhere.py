@@ -32,9 +32,11 @@ async def test_a_task_of_a_living_process_is_visible_and_left_alone(tmp_path):
             sent = (await ohm.call("task", {"op": "send", "id": task_id, "prompt": "and?"})).details
             stopped = (await ohm.call("task", {"op": "cancel", "id": task_id})).details
             waited = (await ohm.call("task", {"op": "wait", "id": task_id, "timeout_ms": 1})).details
+            continued = (await ohm.run("finder", "and?", session=ohm.task(task_id).session_id)).err_value
 
     assert (seen["status"], seen["assistant_text"], seen["tool_rows"]) == ("running", "so far", ["○ read a.py"])
     assert sent["error_code"] == stopped["error_code"] == ErrorCode.OWNED_ELSEWHERE
+    assert continued.code == ErrorCode.SESSION_BUSY
     assert (waited["wait_status"], waited["items"][0]["status"]) == ("timeout", "running")
 
 

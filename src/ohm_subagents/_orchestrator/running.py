@@ -16,6 +16,7 @@ from ohm_subagents._orchestrator.run.redaction import EventRedactor, redacted_ev
 from ohm_subagents._orchestrator.run.task_record import TaskRecord
 from ohm_subagents._orchestrator.run.timers import Timers
 from ohm_subagents._orchestrator.run_queue import RunQueue
+from ohm_subagents._plugins.stores import TaskQuery
 from ohm_subagents.contract.events import TaskQueued, TaskSettled
 from ohm_subagents.contract.outcome import Failed
 from ohm_subagents.contract.replies import ItemRejected
@@ -101,8 +102,11 @@ class RunningTasks:
                 live.record.observers.remove(observer)
 
     def is_busy(self, session_id: SessionId) -> bool:
-        """Return True if a task of the session waits or runs."""
-        return any(live.task.session_id == session_id for live in self._live.values())
+        """Return True if a task of the session waits or runs, here or in another process."""
+        if any(live.task.session_id == session_id for live in self._live.values()):
+            return True
+        kept = self._store.list(TaskQuery(session=session_id))
+        return any(isinstance(one, Ok) and not one.ok_value.is_terminal for one in kept)
 
     def position(self, task_id: TaskId) -> int | None:
         """Return the task's position in the queue, from 1; None if it does not wait."""

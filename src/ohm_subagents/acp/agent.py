@@ -27,7 +27,7 @@ from ohm_subagents.acp.choices import PROFILE, Choices
 from ohm_subagents.acp.greeting import greeting
 from ohm_subagents.acp.mcp_servers import servers_of, tools_of
 from ohm_subagents.acp.prompts import prompt_text
-from ohm_subagents.acp.session import Session
+from ohm_subagents.acp.session import TASK, Session
 from ohm_subagents.acp.stops import INVALID_PARAMS, NOT_FOUND
 from ohm_subagents.contract import Err, Ok, SessionId
 from ohm_subagents.store import TaskQuery
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _PAGE: Final = 50
 """Sessions of one answer to `session/list`."""
+STATUS: Final = "ohm/status"
+"""The key of `_meta` with the status of a task."""
 
 
 def agent_of(ohms: Ohms, profile: str | None) -> Agent:
@@ -212,7 +214,8 @@ def _listed(ohm: Ohm, cwd: Path, *, is_filter: bool, end: int) -> Iterator[Sessi
 
 def _info(newest: Task, title: str, cwd: Path) -> SessionInfo:
     updated = datetime.fromtimestamp(newest.updated_ms / 1000, UTC).isoformat(timespec="milliseconds")
-    return SessionInfo(session_id=newest.session_id, cwd=f"{cwd}", title=title, updated_at=updated)
+    meta = {TASK: newest.id, STATUS: newest.status}
+    return SessionInfo(session_id=newest.session_id, cwd=f"{cwd}", title=title, updated_at=updated, field_meta=meta)
 
 
 def _directory(cwd: str) -> Path:

@@ -7,7 +7,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import anyio
 from acp import RequestError
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from ohm_subagents.acp.choices import Choices
     from ohm_subagents.acp.updates import Update
     from ohm_subagents.contract import Event, ListedTask, Result, SessionId, Task, TaskId
+
+TASK: Final = "ohm/task"
+"""The key of `_meta` with the id of a task."""
 
 
 @dataclass(slots=True)
@@ -89,7 +92,7 @@ class Session:
         return PromptResponse(
             stop_reason=reason or "end_turn",
             usage=None if turn.task is None else _usage_of(turn.task),
-            field_meta=None if turn.task is None else {"ohm/task": turn.task.id},
+            field_meta=None if turn.task is None else {TASK: turn.task.id},
         )
 
     async def _run(self, turn: _Turn, text: str, editor: Editor) -> Result[Envelope, OhmError]:
@@ -127,11 +130,7 @@ class Session:
                     await self.ohm.store.flush()  # what an editor is told of survives the death of this process
                     if turn.is_cancelled:
                         await self._cancel(task.id)
-                    if not earlier:
-                        title = SessionInfoUpdate(
-                            session_update="session_info_update", title=task.assignment.description
-                        )
-                        await editor.session_update(self.id, title)
+                    await editor.session_update(self.id, _begun(task, is_first=not earlier))
                 if turn.task is not None and task.id == turn.task.id:  # not one that it has started
                     turn.task = task
                     for update in updates.of(event):
@@ -190,6 +189,12 @@ class _Follower:
     def notify(self, task: Task, event: Event) -> None:
         with suppress(anyio.BrokenResourceError):  # the editor has left, and the task is being cancelled
             self._events.send_nowait((task, event))
+
+
+def _begun(task: Task, *, is_first: bool) -> SessionInfoUpdate:
+    """Tell which task answers a prompt; the first one of a session names it."""
+    info = SessionInfoUpdate(session_update="session_info_update", field_meta={TASK: task.id})
+    return info.model_copy(update={"title": task.assignment.description}) if is_first else info
 
 
 def _usage_of(task: Task) -> PromptUsage:
