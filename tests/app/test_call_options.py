@@ -10,6 +10,7 @@ from typing import Annotated
 import anyio
 import pytest
 from acting import ActingBackend
+from loops import slow_on_trio
 from pydantic import BaseModel, Field, field_validator
 
 from ohm_subagents import ErrorCode, Ohm, tool
@@ -245,6 +246,7 @@ class TestInRealTime:
         async with acting(act) as ohm:
             assert (await ohm.run("finder", "p", tools=[where])).ok_value.output == '{"main":false}'
 
+    @slow_on_trio
     async def test_an_answer_that_a_validator_of_the_type_refuses_goes_back_to_the_subagent(self):
         class Even(BaseModel):
             number: int

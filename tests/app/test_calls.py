@@ -3,6 +3,7 @@
 import anyio
 import pytest
 from another_process import another_process
+from loops import slow_on_trio
 
 from ohm_subagents import Call, ErrorCode, Handle, Ohm
 from ohm_subagents.contract import Checkpointed, TextDelta
@@ -383,6 +384,7 @@ class TestAfterARestart:
             result = await found.wait()
             assert (found.task_ids, result.details["status"]) == (call.task_ids, "cancelled")
 
+    @slow_on_trio
     async def test_a_task_that_another_process_runs_is_followed_to_its_end(self, tmp_path):
         with another_process(tmp_path) as (task_id, process):
             async with self.opened(tmp_path) as ohm:
@@ -395,6 +397,7 @@ class TestAfterARestart:
 
         assert kinds == ["text_delta", "tool_started", "task_settled"]
 
+    @slow_on_trio
     async def test_a_call_of_another_process_is_followed_to_its_end(self, tmp_path):
         with another_process(tmp_path) as (task_id, process):
             async with self.opened(tmp_path) as ohm:

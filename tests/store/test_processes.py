@@ -6,6 +6,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from loops import slow_on_trio
 from store_tasks import Clock, Hand, opened
 
 HERE = Path(__file__).parent
@@ -90,6 +91,7 @@ def holder(tmp_path):
 
 
 @pytest.mark.anyio
+@slow_on_trio
 async def test_a_task_of_a_living_process_is_left_alone_and_shown_as_it_goes(tmp_path, holder):
     clock = Clock()
     async with opened("sqlite", tmp_path, clock) as store:
@@ -108,6 +110,7 @@ async def test_a_task_of_a_living_process_is_left_alone_and_shown_as_it_goes(tmp
 
 
 @pytest.mark.anyio
+@slow_on_trio
 async def test_a_task_whose_process_dies_while_somebody_looks_has_failed_at_the_next_look(tmp_path, holder):
     clock = Clock()
     async with opened("sqlite", tmp_path, clock) as store:

@@ -3,6 +3,7 @@
 import sys
 
 import pytest
+from loops import slow_on_trio
 
 from ohm_subagents import Budget, ErrorCode, Ohm
 from ohm_subagents.contract import Err
@@ -43,6 +44,7 @@ async def test_the_text_mode_takes_off_a_header_and_nothing_else(opened):
     assert (answer.provider, answer.model, answer.runtime) == ("acme", "m1", "pi-cli")
 
 
+@slow_on_trio
 async def test_a_budget_that_the_text_mode_could_not_keep_is_refused(opened):
     async with opened(mode="text") as ohm:
         failed = await ohm.run("finder", "where?", budget=Budget(cost_usd=1))
@@ -50,6 +52,7 @@ async def test_a_budget_that_the_text_mode_could_not_keep_is_refused(opened):
     assert failed.err_value.code == ErrorCode.BUDGET_UNENFORCEABLE
 
 
+@slow_on_trio
 async def test_a_budget_of_money_refuses_a_model_of_ohm_json_before_a_pi_asks_it(opened):
     async with opened() as ohm:
         handle = await ohm.start("finder", "break", model="acme/m1", budget=Budget(cost_usd=1))
@@ -62,6 +65,7 @@ async def test_a_budget_of_money_refuses_a_model_of_ohm_json_before_a_pi_asks_it
 
 
 @pytest.mark.parametrize("budget", [Budget(tokens=10**9), Budget(requests=1), None])
+@slow_on_trio
 async def test_any_other_budget_has_nothing_against_it(opened, budget):
     async with opened() as ohm:
         failed = await ohm.run("finder", "break", model="acme/m1", budget=budget)
@@ -69,6 +73,7 @@ async def test_any_other_budget_has_nothing_against_it(opened, budget):
     assert (failed.err_value.code, failed.err_value.exit_code) == (ErrorCode.BACKEND_FAILED, 4)
 
 
+@slow_on_trio
 async def test_a_run_in_text_mode_is_counted_as_a_request(opened):
     async with opened(mode="text") as ohm:
         first = await ohm.run("finder", "where?", budget=Budget(requests=1))
@@ -79,6 +84,7 @@ async def test_a_run_in_text_mode_is_counted_as_a_request(opened):
 
 
 @pytest.mark.parametrize("mode", ["json", "text"])
+@slow_on_trio
 async def test_the_exit_code_of_a_pi_that_breaks_is_in_its_error(opened, mode):
     async with opened(mode=mode) as ohm:
         failed = await ohm.run("finder", "break")
@@ -86,6 +92,7 @@ async def test_the_exit_code_of_a_pi_that_breaks_is_in_its_error(opened, mode):
     assert (failed.err_value.code, failed.err_value.exit_code) == (ErrorCode.BACKEND_FAILED, 4)
 
 
+@slow_on_trio
 async def test_a_pi_that_does_not_start_tells_its_exit_code(opened):
     async with opened(command=[sys.executable, "-c", "raise SystemExit(7)"]) as ohm:
         failed = await ohm.run("finder", "where?")
@@ -93,6 +100,7 @@ async def test_a_pi_that_does_not_start_tells_its_exit_code(opened):
     assert (failed.err_value.code, failed.err_value.exit_code) == (ErrorCode.COMMAND_UNUSABLE, 7)
 
 
+@slow_on_trio
 async def test_a_pi_that_cannot_stay_says_so_when_it_is_told_to(opened):
     async with opened(mode="rpc") as ohm:
         failed = await ohm.run("finder", "where?")
@@ -104,6 +112,7 @@ async def test_a_pi_that_cannot_stay_says_so_when_it_is_told_to(opened):
     )
 
 
+@slow_on_trio
 async def test_a_pi_that_is_too_old_says_how_to_get_a_newer_one(opened):
     async with opened(version="0.72.1") as ohm:
         failed = await ohm.run("finder", "where?")
@@ -133,6 +142,7 @@ async def test_a_wrong_option_is_named(opened, options, key, told):
 
 
 @pytest.mark.parametrize("mode", ["auto", "text"])
+@slow_on_trio
 async def test_an_old_pi_is_not_started_on_the_settings_of_a_project(opened, tmp_path, mode):
     (tmp_path / ".pi").mkdir()
     (tmp_path / ".pi" / "settings.json").write_text('{"shellCommandPrefix": "touch stolen;"}')

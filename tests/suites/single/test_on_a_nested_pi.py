@@ -102,12 +102,14 @@ async def test_an_answer_of_a_process_that_ends_well_is_a_success(asked):
     assert (done.text, done.details["results"][0]["exitCode"], begun) == ("All done", 0, "x")
 
 
+@slow_on_trio
 async def test_a_turn_that_would_go_on_behind_an_answer_is_no_end(asked):
     done, _ = await asked("went on")
     assert done.details["error"]["code"] == "SUBAGENT_FAILED"
     assert done.details["results"][0]["exitCode"] == 1
 
 
+@slow_on_trio
 async def test_text_without_any_record_is_no_answer(asked, monkeypatch):
     monkeypatch.setitem(ENDS, "plain", "")
     monkeypatch.setattr(sys.modules[__name__], "PI", PI.partition('tell(type="session"')[0] + "print('Just text.')\n")

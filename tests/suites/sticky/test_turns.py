@@ -70,6 +70,7 @@ async def test_a_process_that_is_killed_leaves_its_session_to_the_next(place, op
     assert [file.read_text() for file in files(place)] == ["second;"]
 
 
+@slow_on_trio
 async def test_a_call_that_waits_for_another_process_hears_the_abort_and_does_not_keep_the_session(place, opened):
     abort, results = anyio.Event(), []
 
@@ -90,6 +91,7 @@ async def test_a_call_that_waits_for_another_process_hears_the_abort_and_does_no
     assert [file.read_text() for file in files(place)] == ["first;Find auth;"]
 
 
+@slow_on_trio
 async def test_calls_that_are_broken_off_share_what_waits_for_the_other_process(place, opened):
     with session_holder(place, ID) as process:
         async with opened() as ohm:

