@@ -99,14 +99,14 @@ def play(report, directory, **how):
 
 
 def rounds(*, at_random, writes, seed=1):
-    """`at_random` rounds on one registry, and one round for each of the first `writes` writes, before and after it."""
+    """`at_random` rounds on one registry, and one for each step of each of these writes, which count from 1."""
     report, chance = Report(), random.Random(seed)
     folder = Path(tempfile.mkdtemp(prefix="ohm-kill-"))
     try:
         for number in range(at_random):
             play(report, folder / f"random-{number // 50}", after_s=chance.uniform(0.0, 0.3))
         for step in STEPS:
-            for number in range(1, writes + 1):
+            for number in writes:
                 play(report, folder / "steps", when=(step, number))
     finally:
         shutil.rmtree(folder)
@@ -119,6 +119,6 @@ if __name__ == "__main__":
     parser.add_argument("--writes", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
-    outcome = rounds(at_random=given.rounds, writes=given.writes, seed=given.seed)
+    outcome = rounds(at_random=given.rounds, writes=range(1, given.writes + 1), seed=given.seed)
     sys.stdout.write(f"{outcome}\n")
     sys.exit(bool(outcome.losses))

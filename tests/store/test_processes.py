@@ -18,19 +18,19 @@ def programs(monkeypatch):
     monkeypatch.syspath_prepend(str(HERE))
 
 
-@pytest.mark.parametrize(("at_random", "writes"), [(1, 2), pytest.param(20, 4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("at_random", "writes"), [(0, [8]), pytest.param(20, [1, 2, 3, 4], marks=pytest.mark.slow)])
 @pytest.mark.timeout(300)
 def test_a_killed_process_loses_nothing_that_it_acknowledged(programs, at_random, writes):
     import kill_rounds
 
     report = kill_rounds.rounds(at_random=at_random, writes=writes)
 
-    assert (report.rounds, report.losses) == (at_random + len(kill_rounds.STEPS) * writes, []), str(report)
+    assert (report.rounds, report.losses) == (at_random + len(kill_rounds.STEPS) * len(writes), []), str(report)
     assert report.accepted > 0
     assert report.recovered > 0
 
 
-@pytest.mark.parametrize("tasks", [100, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("tasks", [30, pytest.param(1000, marks=pytest.mark.slow)])
 @pytest.mark.timeout(300)
 def test_two_processes_with_many_tasks_each_lose_nothing_and_think_nobody_dead(tmp_path, tasks):
     command = [sys.executable, str(HERE / "share_child.py"), str(tmp_path), str(tasks)]
