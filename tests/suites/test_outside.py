@@ -12,51 +12,38 @@ from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
-import uv
 
 ROOT = Path(__file__).parents[2]
 ROOM = ROOT / "src" / "ohm_subagents" / "suites"
 SUITES = sorted(one.name for one in ROOM.iterdir() if (one / "__init__.py").is_file())
-PYPROJECT = """
-[build-system]
-requires = ["hatchling>=1.27"]
-build-backend = "hatchling.build"
-
-[project]
-name = "ohm-outside-suites"
-version = "1.0"
-
-[project.entry-points.ohm_subagents]
-{points}
-
-[tool.hatch.build.targets.wheel]
-packages = ["ohm_outside_suites"]
-"""
 CASES = ("tests/golden/test_suites.py", "tests/golden/test_suites_further.py")
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """Install the copy, and ohm-subagents without its suites, in a directory for PYTHONPATH."""
-    source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("site")
-    copy = shutil.copytree(ROOM, source / "ohm_outside_suites", ignore=shutil.ignore_patterns("__pycache__"))
+    target = tmp_path_factory.mktemp("site")
+    copy = shutil.copytree(ROOM, target / "ohm_outside_suites", ignore=shutil.ignore_patterns("__pycache__"))
     for file in copy.rglob("*.py"):
         file.write_text(file.read_text(encoding="utf-8").replace("ohm_subagents.suites", copy.name), encoding="utf-8")
     ours = distribution("ohm-subagents")
     plugins = [one for one in ours.entry_points if one.group == "ohm_subagents"]
     moved = {one.name: one.value.replace("ohm_subagents.suites", copy.name) for one in plugins}
-    points = "\n".join(f'outside-{name} = "{moved[name]}"' for name in SUITES)
-    (source / "pyproject.toml").write_text(PYPROJECT.format(points=points))
-    install = [uv.find_uv_bin(), "pip", "install", "--quiet", "--offline", "--no-cache", "--no-deps"]
-    options = ["--no-build-isolation", "--python", sys.executable, "--target", str(target)]
-    subprocess.run([*install, *options, str(source)], check=True, capture_output=True)
-    info = target / f"ohm_subagents-{ours.version}.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(ours.read_text("METADATA") or "", encoding="utf-8")
-    kept = [one for one in plugins if not one.value.startswith("ohm_subagents.suites")]
-    lines = [f"[{one.group}]\n{one.name} = {one.value}" for one in kept]
-    (info / "entry_points.txt").write_text("\n".join(lines))
+    theirs = {f"outside-{name}": moved[name] for name in SUITES}
+    install(target, "Metadata-Version: 2.1\nName: ohm-outside-suites\nVersion: 1.0\n", theirs)
+    kept = {one.name: one.value for one in plugins if not one.value.startswith("ohm_subagents.suites")}
+    install(target, ours.read_text("METADATA") or "", kept)
     return target
+
+
+def install(target: Path, metadata: str, points: dict[str, str]) -> None:
+    """Install a distribution with these entry points, as far as those who look for it see."""
+    name, version = (re.search(rf"^{key}: (.*)$", metadata, re.MULTILINE)[1] for key in ("Name", "Version"))
+    info = target / f"{name.replace('-', '_')}-{version}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(metadata, encoding="utf-8")
+    lines = [f"{name} = {value}" for name, value in points.items()]
+    (info / "entry_points.txt").write_text("\n".join(["[ohm_subagents]", *lines]))
 
 
 def played(site: Path, *tests: str, suite: str = "") -> tuple[dict[str, int], str]:
