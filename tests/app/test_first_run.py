@@ -172,7 +172,7 @@ imported = []
 
 class Witness:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {"openai", "anthropic", "pydantic_ai"}:
+        if name.partition(".")[0] in {"openai", "google", "pydantic_ai"}:
             imported.append((name.partition(".")[0], threading.current_thread() is threading.main_thread()))
 
 sys.meta_path.insert(0, Witness())
@@ -183,7 +183,7 @@ async def main():
     url, env = json.loads(sys.argv[1])
     config = {
         "providers": {"acme": {"baseUrl": url, "models": ["small"]}},
-        "subagents": {"model": "acme/small", "oracle": {"model": "anthropic/claude-sonnet-5-5"}},
+        "subagents": {"model": "acme/small", "oracle": {"model": "google/gemini-2.5-pro"}},
     }
     async with Ohm.open(env=env, config=config) as ohm:
         assert imported == []
@@ -206,11 +206,11 @@ anyio.run(main)
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_a_warm_up_leaves_nothing_to_import_and_imports_one_sdk_after_the_other_in_threads():
     async with ModelServer(Say("hello")) as server:
-        given = json.dumps([server.url, HERMETIC | {"ANTHROPIC_API_KEY": "k"}])
+        given = json.dumps([server.url, HERMETIC | {"GEMINI_API_KEY": "k"}])
         done = await anyio.run_process([sys.executable, "-W", "error", "-c", PROGRAM, given], check=False, stderr=None)
     told, on_the_loop, sdks, built, new, answer = json.loads(done.stdout)
     assert told == []
     assert not on_the_loop
-    assert sdks == ["anthropic", "openai"], "two threads took turns"
+    assert sdks == ["google", "openai"], "two threads took turns"
     assert built == [True, True], "schemas that the loop would build"
     assert (new, answer) == ([], "hello")

@@ -8,14 +8,11 @@ import random
 import resource
 import time
 import zlib
-from collections import defaultdict
 from contextlib import asynccontextmanager
-from importlib.util import find_spec
 
 import anyio
 import pytest
 from model_server import Body, Call, ModelServer, Say, Status, Wire
-from pydantic_ai.providers import Provider
 from subagent_runs import EventLog, acme, answer, child_tool, error, opened, request
 
 from ohm_subagents._plugins.suites.tool import ToolResult
@@ -29,9 +26,7 @@ from ohm_subagents.backends.in_process.bounded_stream import (
     MAX_VALUES,
     RefusedStreamError,
 )
-from ohm_subagents.backends.in_process.providers import builtin_model_specs, custom_model_specs
-from ohm_subagents.contract import ErrorCode, ModelPattern, Ok, TextDelta, UsageAdded
-from ohm_subagents.contract.services import CompatibleProvider
+from ohm_subagents.contract import ErrorCode, Ok, TextDelta, UsageAdded
 
 pytestmark = pytest.mark.anyio
 
@@ -262,41 +257,3 @@ async def test_what_follows_the_end_of_a_compressed_answer_is_refused_and_never_
 async def test_a_run_whose_compressed_answer_has_a_tail_keeps_what_was_said():
     packed = Body(gzip.compress(saying("half")) + b"x" * 2**20, headers=(("Content-Encoding", "gzip"),))
     await refused(packed, "sent more after the end of its compressed answer", kept="half")
-
-
-SDKS = {"anthropic": "anthropic", "google": "google.genai", "mistral": "mistralai", "groq": "groq", "xai": "xai_sdk"}
-"""What a provider needs beside the SDK of OpenAI, which is always here."""
-SPECS = builtin_model_specs(defaultdict(lambda: "k"))
-HERE = [one for one in SPECS if one.provider not in SDKS or find_spec(SDKS[one.provider].partition(".")[0])]
-
-
-def model_of(spec):
-    return spec.open(ModelPattern(provider=spec.provider, model=(spec.default_model or "any")))
-
-
-def test_most_providers_can_be_tried_here():
-    assert {"anthropic", "openai", "google", "openrouter", "deepseek", "ollama"} <= {one.provider for one in HERE}
-
-
-@pytest.mark.parametrize("spec", HERE, ids=lambda spec: spec.provider)
-def test_the_client_of_every_provider_is_bound(spec):
-    opened_model = model_of(spec)
-    assert isinstance(opened_model, Ok), opened_model
-    if spec.provider != "xai":  # gRPC has its own bounds
-        client = opened_model.ok_value._provider._own_http_client
-        assert bounded_stream._bounded in client.event_hooks["response"]
-
-
-CUSTOM = custom_model_specs([CompatibleProvider(name="acme", base_url="http://127.0.0.1:9/v1")], {})
-
-
-@pytest.mark.parametrize("spec", [*HERE, *CUSTOM], ids=lambda spec: spec.provider)
-def test_a_provider_whose_client_is_not_found_is_refused(monkeypatch, spec):
-    elsewhere = property(lambda _: None, lambda _, client: None)  # as if pydantic-ai gave it another name
-    monkeypatch.setattr(Provider, "_own_http_client", elsewhere)
-    found = model_of(spec)
-    if spec.provider == "xai":
-        assert isinstance(found, Ok)
-    else:
-        assert found.err_value.code == ErrorCode.PROVIDER_NOT_INSTALLED
-        assert f'HTTP client of provider "{spec.provider}"' in found.err_value.message

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 from dataclasses import replace
-from importlib.util import find_spec
 
 import pytest
 from model_server import ModelServer, Say
@@ -11,12 +10,11 @@ from pydantic import ValidationError
 from subagent_runs import PROFILE, EventLog, acme, answer, error, offering, opened, request
 
 from ohm_subagents._plugins.host.installation import install_command
-from ohm_subagents.backends.in_process.model_facts import model_diagnostics
 from ohm_subagents.backends.in_process.models import ModelBook
 from ohm_subagents.backends.in_process.options import InProcessOptions
 from ohm_subagents.backends.in_process.providers import builtin_model_specs, custom_model_specs
 from ohm_subagents.backends.in_process.spec import interactive_sdk_spec
-from ohm_subagents.contract import AgentOptions, Err, ErrorCode, ModelPattern, OhmError, Ok
+from ohm_subagents.contract import AgentOptions, Err, ErrorCode, ModelPattern, Ok
 from ohm_subagents.contract.services import CompatibleModel, CompatibleProvider
 
 pytestmark = pytest.mark.anyio
@@ -144,54 +142,6 @@ async def test_an_sdk_that_is_not_installed_says_how_to_install_it(monkeypatch: 
     assert missing.err_value.code == ErrorCode.PROVIDER_NOT_INSTALLED
     assert install_command("anthropic") in missing.err_value.advice
     assert "secret-value" not in str(missing.err_value)
-
-
-# The SDK that each provider needs beyond the one we depend on.
-SDKS = {
-    "openai": None,
-    "openrouter": None,
-    "deepseek": None,
-    "anthropic": "anthropic",
-    "google": "google.genai",
-    "groq": "groq",
-    "mistral": "mistralai",
-    "xai": "xai_sdk",
-}
-
-
-def is_installed(module: str) -> bool:
-    package, _, rest = module.partition(".")
-    return find_spec(package) is not None and (not rest or find_spec(module) is not None)
-
-
-async def default_of(provider: str, monkeypatch: pytest.MonkeyPatch) -> list[str] | OhmError:
-    """Return the words on the default model of `provider` when its key is in the mapping given, and nowhere else."""
-    specs = {spec.provider: spec for spec in builtin_model_specs({})}
-    for spec in specs.values():
-        for key in spec.keys:
-            monkeypatch.delenv(key, raising=False)
-    async with book({specs[provider].keys[0]: "key"}) as models:
-        chosen = models.choose(None, PROFILE)
-        assert isinstance(chosen, Ok)
-        assert chosen.ok_value.provider == provider
-        model = await models.open(chosen.ok_value)
-        if isinstance(model, Err):
-            return model.err_value
-        return [told.message for told in model_diagnostics(model.ok_value, chosen.ok_value)]
-
-
-@pytest.mark.parametrize("provider", SDKS)
-async def test_the_default_of_a_provider_opens_with_the_key_given_and_is_in_the_price_list(
-    provider: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    outcome = await default_of(provider, monkeypatch)
-    sdk = SDKS[provider]
-    if sdk is None or is_installed(sdk):
-        assert outcome == []
-        return
-    assert isinstance(outcome, OhmError)
-    assert outcome.code == ErrorCode.PROVIDER_NOT_INSTALLED
-    assert outcome.advice == f"Install it: {install_command(provider)}."
 
 
 async def test_ollama_needs_no_key_and_runs_at_the_address_given() -> None:

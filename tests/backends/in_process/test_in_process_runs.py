@@ -197,7 +197,7 @@ async def test_the_request_limit_of_the_options_stops_a_looping_model() -> None:
 
 async def test_without_a_limit_a_long_run_goes_on_past_the_default_of_the_library() -> None:
     look = child_tool("look", ToolResult(text="seen", details={}))
-    script = [*(Say(Call("look")) for _ in range(60)), Say("Done.")]
+    script = [*(Say(Call("look")) for _ in range(50)), Say("Done.")]
     async with ModelServer(*script) as server, opened(acme(server)) as backend:
         assert answer(await backend.run(request(child_tools=(look,)), EventLog())) == "Done."
 
