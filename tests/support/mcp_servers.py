@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import sys
 import threading
 from contextlib import contextmanager, suppress
@@ -18,8 +19,6 @@ def entry(kind, *more, **fields):
 
 def calc(log):
     """A server with a few tools, each for one thing that a test looks at; `log` is a file that it appends to."""
-    import os
-
     import anyio
     from mcp.server.mcpserver import Context, MCPServer
 
@@ -94,6 +93,48 @@ def add_changes(server):
         """Add a tool."""
         server.add_tool(lambda: "new", name="fresh", description="New.")
         return "grown"
+
+
+ANSWERS = {
+    "add": lambda a, b: {"type": "text", "text": str(a + b)},
+    "die": lambda: os._exit(3),
+    "long": lambda: {"type": "text", "text": "x" * 300_000},
+    "picture": lambda: {"type": "image", "mimeType": "image/png", "data": base64.b64encode(b"PNG" * 100).decode()},
+    "show": lambda name: {"type": "text", "text": os.environ.get(name, "not set")},
+    "work": lambda: None,
+}
+
+
+def plain(log):
+    """Be `calc` without the library, whose imports take a second: the protocol of 2025-11-25 line by line."""
+
+    def note(line):
+        with Path(log).open("a", encoding="utf-8") as file:
+            file.write(f"{line}\n")
+
+    def tell(**message):
+        sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        sys.stdout.flush()
+
+    note(f"pid {os.getpid()}")
+    for line in sys.stdin:
+        message = json.loads(line)
+        match message["method"]:
+            case "tools/list":
+                tools = [{"name": name, "inputSchema": {"type": "object"}} for name in ANSWERS]
+                tell(id=message["id"], result={"tools": tools})
+            case "tools/call":
+                params = message["params"]
+                if (content := ANSWERS[params["name"]](**params.get("arguments", {}))) is not None:
+                    tell(id=message["id"], result={"content": [content]})
+                    continue
+                note("working")
+                half = {"progressToken": params["_meta"]["progressToken"], "progress": 1, "message": "half"}
+                tell(method="notifications/progress", params=half)
+            case "notifications/cancelled":
+                note("cancelled")
+            case _ if "id" in message:
+                tell(id=message["id"], **answer("plain", message))
 
 
 def stumbling(kind):
@@ -176,6 +217,8 @@ if __name__ == "__main__":
     kind = sys.argv[1]
     if kind == "calc":
         calc(sys.argv[2]).run("stdio")
+    elif kind == "plain":
+        plain(sys.argv[2])
     elif kind == "http":
         calc(sys.argv[2]).run("streamable-http", port=int(sys.argv[3]))
     else:

@@ -87,6 +87,10 @@ def started(log):
     return [int(line.split()[1]) for line in log.read_text().splitlines() if line.startswith("pid")]
 
 
+of_a_kind = pytest.mark.parametrize("kind", ["plain", pytest.param("calc", marks=pytest.mark.slow)])
+"""For what a server without the imports of the official library shows too, beside a test of one that has them."""
+
+
 async def test_a_subagent_calls_the_tools_that_its_profile_names_and_nothing_is_left(log):
     read, _, requests = await results(
         {"calc": mcp_servers.entry("calc", str(log))},
@@ -130,10 +134,9 @@ async def test_children_share_one_connection_and_a_stateful_server_has_one_for_e
     assert len(started(log)) == 1 + 3
 
 
-async def test_a_server_that_ends_in_a_call_costs_that_call_and_is_started_again(log):
-    read, task, _ = await results(
-        {"calc": mcp_servers.entry("calc", str(log))}, calling("die"), calling("add", a=1, b=1)
-    )
+@of_a_kind
+async def test_a_server_that_ends_in_a_call_costs_that_call_and_is_started_again(log, kind):
+    read, task, _ = await results({"calc": mcp_servers.entry(kind, str(log))}, calling("die"), calling("add", a=1, b=1))
 
     assert "The MCP server 'calc' did not carry out 'die': it ended the connection." in read[0]
     assert read[1] == "2"
@@ -141,8 +144,9 @@ async def test_a_server_that_ends_in_a_call_costs_that_call_and_is_started_again
     assert task.diagnostics == ()
 
 
-async def test_progress_is_shown_and_cancelling_the_task_reaches_the_server(log):
-    entry = mcp_servers.entry("calc", str(log))
+@of_a_kind
+async def test_progress_is_shown_and_cancelling_the_task_reaches_the_server(log, kind):
+    entry = mcp_servers.entry(kind, str(log))
     async with ModelServer(calling("work")) as server, opened(server, {"calc": entry}, "mcp__calc__*") as ohm:
         handle = await ohm.start("user", "go")
         async with aclosing(handle.events()) as events:
@@ -157,9 +161,10 @@ async def test_progress_is_shown_and_cancelling_the_task_reaches_the_server(log)
     assert log.read_text().splitlines()[-1] == "cancelled"
 
 
-async def test_results_are_bounded_redacted_and_say_what_cannot_be_shown(log):
+@of_a_kind
+async def test_results_are_bounded_redacted_and_say_what_cannot_be_shown(log, kind):
     secret = "sk-of-the-server-1234"
-    entry = mcp_servers.entry("calc", str(log), env={"CALC_KEY": "${MINE}", "PLAIN": "${NONE:-plain}"})
+    entry = mcp_servers.entry(kind, str(log), env={"CALC_KEY": "${MINE}", "PLAIN": "${NONE:-plain}"})
     read, _, _ = await results(
         {"calc": entry},
         calling("long"),
