@@ -141,22 +141,33 @@ def test_the_example_of_the_guide_runs_to_its_end(door, heading, printed, python
     assert said_by(pythons(door), "page.py", door, heading, env=env).strip() == printed
 
 
-@pytest.mark.parametrize(
-    ("adapter", "make", "package"),
-    [
-        ("openai_agents", "tools", "openai-agents"),
-        ("langchain", "tools", "langchain-core"),
-        ("langchain", "subagents", "deepagents"),
-        ("claude_sdk", "server", "claude-agent-sdk"),
-        ("strands", "tools", "strands-agents"),
-    ],
-)
-def test_a_framework_that_is_not_installed_is_named_with_what_to_do(adapter, make, package):
-    script = f"from ohm_subagents.adapters.{adapter} import {make}\n{make}(None)"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    last = done.stderr.strip().splitlines()[-1]
-    assert last.startswith("ImportError: No module named ")
-    assert last.endswith(f"This adapter needs {package}: pip install {package}")
+NEEDED = {
+    ("openai_agents", "tools"): "openai-agents",
+    ("langchain", "tools"): "langchain-core",
+    ("langchain", "subagents"): "deepagents",
+    ("claude_sdk", "server"): "claude-agent-sdk",
+    ("strands", "tools"): "strands-agents",
+}
+ASKING = """
+import json, sys
+from importlib import import_module
+
+def told(adapter, make):
+    try:
+        getattr(import_module(f"ohm_subagents.adapters.{adapter}"), make)(None)
+    except ImportError as error:
+        return str(error)
+
+print(json.dumps([told(*each) for each in json.loads(sys.argv[1])]))
+"""
+
+
+def test_a_framework_that_is_not_installed_is_named_with_what_to_do():
+    command = [sys.executable, "-c", ASKING, json.dumps([*NEEDED])]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    for told, package in zip(json.loads(done.stdout), NEEDED.values(), strict=True):
+        assert told.startswith("No module named ")
+        assert told.endswith(f"This adapter needs {package}: pip install {package}")
 
 
 def test_no_framework_is_imported_before_an_adapter_is():
