@@ -440,8 +440,17 @@ def plant(desk, kind, name):
             desk.put(f"sub/{name}", "*.log\n" * 30_000)
 
 
-@pytest.mark.parametrize("name", [".gitignore", ".ignore", ".rgignore"])
-@pytest.mark.parametrize("kind", ["a device", "a link", "a pipe", "a directory", "a large one", "many"])
+KINDS = ["a device", "a link", "a pipe", "a directory", "a large one", "many"]
+OTHERS = [(kind, name) for name in (".ignore", ".rgignore") for kind in KINDS]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        *((kind, ".gitignore") for kind in KINDS),
+        *(pytest.param(*each, marks=[] if each[0] == "a link" else pytest.mark.slow) for each in OTHERS),
+    ],
+)
 async def test_an_ignore_file_that_is_no_bounded_regular_file_has_no_effect_and_is_told(desk, kind, name):
     desk.put(".git/HEAD", "")
     desk.put("a.txt", "needle\n")
