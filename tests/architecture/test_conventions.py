@@ -10,6 +10,9 @@ from typing import TypeAlias
 Sources: TypeAlias = Callable[..., dict[str, str]]
 EVERYWHERE = ("src/**/*.py", "plugins/**/*.py", "tests/**/*.py", "examples/**/*.py")
 MAX_LINES = 300
+MAX_FUNCTION_LINES = 50
+MAX_FIELDS = 15
+MAX_PARAMETERS = 8
 SUPPRESSION = re.compile(
     r"#\s*(?P<tool>noqa:\s*[A-Z]+\d+(?:,\s*[A-Z]+\d+)*|(?:type|pyright):\s*ignore\[[\w\-, ]+\])[\s#]*(?P<reason>.*)"
 )
@@ -20,6 +23,41 @@ SILENCING = re.compile(r"#.*(noqa|ignore|ruff|flake8|mypy)", re.IGNORECASE)
 def test_a_module_has_at_most_300_lines(sources: Sources) -> None:
     lengths = {file: len(text.splitlines()) for file, text in sources("src/**/*.py", "plugins/*/src/**/*.py").items()}
     assert {file: length for file, length in lengths.items() if length > MAX_LINES} == {}, "look for the missing noun"
+
+
+def test_no_function_record_or_constructor_hides_a_noun(sources: Sources) -> None:
+    code = sources("src/**/*.py", "plugins/*/src/**/*.py")
+    assert {file: large for file, text in code.items() if (large := too_large(text))} == {}, "look for the missing noun"
+
+
+def too_large(source: str) -> list[str]:
+    """Functions of too many lines, records of too many fields, constructors of too many parameters."""
+    found: list[str] = []
+    left: list[ast.stmt] = [*ast.parse(source).body]
+    while left:
+        node = left.pop(0)
+        left += getattr(node, "body", [])  # expressions are most of a tree, and hold none of these
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                lines = (node.end_lineno or 0) - node.lineno + 1
+                parameters = len(node.args.args) + len(node.args.kwonlyargs) - 1
+                found += [f"{name}: {lines} lines"] if lines > MAX_FUNCTION_LINES else []
+                if name == "__init__" and parameters > MAX_PARAMETERS:
+                    found.append(f"line {node.lineno}: {parameters} parameters")
+            case ast.ClassDef(name=name, body=body):
+                fields = sum(isinstance(one, ast.AnnAssign) for one in body)
+                found += [f"{name}: {fields} fields"] if fields > MAX_FIELDS else []
+            case _:
+                pass
+    return found
+
+
+def test_what_is_too_large_is_seen() -> None:
+    long = "def long():\n" + "    pass\n" * MAX_FUNCTION_LINES
+    wide = "class Wide:\n" + "".join(f"    field_{number}: int\n" for number in range(MAX_FIELDS + 1))
+    names = ", ".join(f"p{number}" for number in range(MAX_PARAMETERS + 1))
+    busy = f"class Busy:\n    def __init__(self, {names}):\n        pass\n"
+    assert too_large(long + wide + busy) == ["long: 51 lines", "Wide: 16 fields", "line 70: 9 parameters"]
 
 
 def test_every_suppression_names_its_rule_and_its_reason(sources: Sources) -> None:

@@ -47,15 +47,15 @@ def piece(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
         return
     match object_of(record.get("event")):
         case {"type": "message_start", "message": message}:
-            run.asked = object_of(object_of(message).get("usage"))
+            run.pieces.asked = object_of(object_of(message).get("usage"))
         case {"type": "content_block_delta", "delta": {"type": "text_delta", "text": str(text)}}:
-            run.is_in_pieces = True
+            run.pieces.have_come = True
             yield from run.says(text)
         case {"type": "content_block_delta", "delta": {"type": "thinking_delta", "thinking": str(text)}}:
-            run.is_in_pieces = True
+            run.pieces.have_come = True
             yield from run.thinks(text)
         case {"type": "message_delta", "usage": usage}:
-            yield from run.spends(used({**run.asked, **object_of(usage)}, requests=1, is_without_cached=True))
+            yield from run.spends(used({**run.pieces.asked, **object_of(usage)}, requests=1, is_without_cached=True))
         case _:
             pass
 
@@ -65,7 +65,7 @@ def assistant(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
     message = object_of(record.get("message"))
     if message.get("model") == INVENTED:
         return
-    is_run = run.is_in_pieces or record.get("parent_tool_use_id") is not None
+    is_run = run.pieces.have_come or record.get("parent_tool_use_id") is not None
     for block in objects_of(message.get("content")):
         match block:
             case {"type": "text", "text": str(text)} if not is_run:

@@ -58,14 +58,25 @@ class _Reported:
     is_closed: bool = False
 
 
+@dataclass(slots=True)
+class Pieces:
+    """Text and thinking that have come in pieces, so whole messages do not tell them again.
+
+    Fields:
+        have_come: there was such a piece.
+        asked: the count of tokens that stood at the start of the message.
+    """
+
+    have_come: bool = False
+    asked: JsonObject = field(default_factory=dict[str, JsonValue])
+
+
 @dataclass(slots=True, kw_only=True)
 class RunState:
     """The run so far.
 
     `answer` is what was said since the last tool call. `is_done`: the agent has answered; `is_over`: nothing more has
     to be read. `hint` is what it said of trouble, in case that it ends without saying more.
-    `is_in_pieces`: text and thinking have come in pieces, so whole messages do not tell them again; `asked` is then the
-    count of tokens that stood at the start of the message.
     """
 
     id: str
@@ -78,11 +89,10 @@ class RunState:
     answer: str = ""
     is_done: bool = False
     is_over: bool = False
-    is_in_pieces: bool = False
+    pieces: Pieces = field(default_factory=Pieces)
     failed: tuple[str, int | None] | None = None
     """The text of the failure, and the HTTP status that the provider answered with."""
     hint: str = ""
-    asked: JsonObject = field(default_factory=dict[str, JsonValue])
     used: Usage = field(default_factory=Usage)
     _reported: _Reported = field(default_factory=_Reported)
 

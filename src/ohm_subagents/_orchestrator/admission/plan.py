@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ohm_subagents._config.schema import OhmConfig
     from ohm_subagents._config.subagents import SubagentEntry
     from ohm_subagents._orchestrator.admission.context import AdmissionContext, ResolvedProfile
+    from ohm_subagents._plugins.backends.interface import BackendSpec
     from ohm_subagents._plugins.suites.tool import Tool
     from ohm_subagents._policy.allowance import RunLimits
     from ohm_subagents._policy.tools import ResolvedTools
@@ -117,9 +118,7 @@ def _planned(
     backend = backend_of(profile, resolved.own, config) if asked.backend is None else asked.backend
     spec = context.backends.get(backend)
     capabilities = _NONE if spec is None else spec.capabilities
-    unable = resolved.fault or unsupported(profile, spec) or ungiven(asked.tools, resolved, context.child_tools, spec)
-    if unable is None and Capability.FILES in capabilities and not _is_readable(cwd):
-        unable = refusals.unreadable(cwd)
+    unable = _unable(item, cwd, resolved, context, spec)
     if unable is not None:
         return Err(unable)
     return Ok(
@@ -180,6 +179,17 @@ def _allowed(
         profile=profile, permissions=config.subagents.permissions, opinions=partial(context.host.permission, request)
     )
     return verdict if isinstance(verdict, Err) else Ok((tools, limits.ok_value))
+
+
+def _unable(
+    item: StartItem, cwd: Path, resolved: ResolvedProfile, context: AdmissionContext, spec: BackendSpec | None
+) -> OhmError | None:
+    """Return why the backend cannot do an item that is allowed: a setting, the answer, a tool or the directory."""
+    unable = resolved.fault or unsupported(resolved.profile, spec)
+    unable = unable or ungiven(item.overrides.tools, resolved, context.child_tools, spec)
+    if unable is None and spec is not None and Capability.FILES in spec.capabilities and not _is_readable(cwd):
+        return refusals.unreadable(cwd)
+    return unable
 
 
 def _child_tools(
