@@ -5,11 +5,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from pydantic_ai.models import Model
 
-from ohm_subagents import Ohm
-from ohm_subagents._plugins.host.declaration import HOOKS, refusal
+from ohm_subagents import Ohm, OpenOptions
+from ohm_subagents._plugins.host.declaration import HOOKS, Declaration, declaration_of
 from ohm_subagents._plugins.host.host import PluginHost, PluginInvalidError
-from ohm_subagents.plugin import Decision, ErrorCode, PermissionRequest, ToolRowRequest, hookimpl
+from ohm_subagents.plugin import (
+    Decision,
+    Err,
+    ErrorCode,
+    ModelPattern,
+    ModelSpec,
+    OhmError,
+    PermissionRequest,
+    Result,
+    ToolRowRequest,
+    hookimpl,
+)
 
 HOOK_LIST = (
     "Hooks: ohm_backend_types, ohm_backends, ohm_checks, ohm_models, ohm_observers, ohm_permission, "
@@ -242,12 +254,38 @@ def test_plugins_of_one_class_are_numbered() -> None:
 async def test_what_ships_is_declared_as_the_hooks_demand(tmp_path: Path) -> None:
     """`register` does not look at it again: it never changes."""
     async with Ohm.open(cwd=tmp_path, env={"PI_CONFIG_DIR": str(tmp_path)}) as ohm:
-        manager = ohm._engine.assembly.host._manager
+        registered = ohm._engine.assembly.host._declarations
         plugins = ohm.inspect().plugins
         ours = {one.name for one in plugins if one.origin == "builtin" or one.distribution == "ohm-subagents"}
-        refusals = {name: refusal(plugin, name) for name, plugin in manager.list_name_plugin() if name in ours}
+        objections = {name: Declaration(registered[name].plugin).objection for name in ours}
     suites = {"delegate", "mcp", "single", "sticky", "todos"}
     backends = {"interactive-sdk", "interactive-shell", "local-search", "echo"}
-    assert refusals == dict.fromkeys(
+    assert objections == dict.fromkeys(
         (*backends, *suites, "agent-files", "sqlite", "snapshot", "suites", "stores", "log")
     )
+
+
+class Models:
+    def __init__(self, provider: str) -> None:
+        self.provider = provider
+
+    @hookimpl
+    def ohm_models(self) -> Iterable[ModelSpec]:
+        yield ModelSpec(provider=self.provider, summary="Never asked.", open=no_model)
+
+
+def no_model(_pattern: ModelPattern) -> Result[Model, OhmError]:
+    return Err(OhmError(code=ErrorCode.MODEL_UNKNOWN, message="There is none."))
+
+
+@pytest.mark.anyio
+async def test_two_ohms_share_what_is_read_of_an_installed_plugin_and_no_plugin_of_the_other(tmp_path: Path) -> None:
+    here: OpenOptions = {"cwd": tmp_path, "env": {"PI_CONFIG_DIR": str(tmp_path)}}
+    async with Ohm.open(**here, plugins=[Models("one")]) as first:
+        read = declaration_of.cache_info().misses
+        async with Ohm.open(**here, plugins=[Models("two")], config={"blockPlugins": ["sticky"]}) as second:
+            assert declaration_of.cache_info().misses == read
+            models = [{one.provider for one in ohm.inspect().models.specs} for ohm in (first, second)]
+            states = [{one.name: one.state for one in ohm.inspect().plugins} for ohm in (first, second)]
+    assert models[0] ^ models[1] == {"one", "two"}
+    assert [each["sticky"] for each in states] == ["loaded", "blocked"]

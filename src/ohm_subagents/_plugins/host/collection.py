@@ -7,7 +7,7 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from itertools import chain
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeGuard, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeGuard, TypeVar
 
 from ohm_subagents._concurrency.faults import error_line
 from ohm_subagents._plugins.backends.backend_type import BackendType, instance_of, written_types
@@ -31,10 +31,10 @@ from ohm_subagents.contract.result import Err, Ok, Result
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    import pluggy
     from pydantic import JsonValue
 
     from ohm_subagents._plugins.backends.context import BackendContext
+    from ohm_subagents._plugins.host.declaration import Declaration
     from ohm_subagents._plugins.suites.observer import Observer
     from ohm_subagents._plugins.suites.tool import JsonObject
     from ohm_subagents.contract.ids import Clock
@@ -92,10 +92,8 @@ class Collection:
     `written` are the options of backends, as ohm.json has them.
     """
 
-    def __init__(
-        self, manager: pluggy.PluginManager, context: BackendContext, written: Mapping[str, JsonObject]
-    ) -> None:
-        self._manager = manager
+    def __init__(self, context: BackendContext, written: Mapping[str, JsonObject]) -> None:
+        self._declarations: dict[str, Declaration] = {}
         self._written = written
         self._context = replace(context, models=self.models)
         self._forget()
@@ -239,17 +237,12 @@ class Collection:
 
     def _owners(self, hook: str) -> tuple[str, ...]:
         """Return the plugins with this hook in order of registration, which no plugin can change."""
-        return tuple(dict.fromkeys(one.plugin_name for one in self._caller(hook).get_hookimpls()))
-
-    def _caller(self, hook: str) -> pluggy.HookCaller:
-        return cast("pluggy.HookCaller", getattr(self._manager.hook, hook))
+        return tuple(name for name, one in self._declarations.items() if hook in one.hooks)
 
     def _ask(self, hook: str, owner: str, read: Callable[[Any], Result[T, str]], **arguments: object) -> Result[T, str]:
         """Return one plugin's answer as `read` understands it; note what is wrong with it."""
-        others = [one.plugin for one in self._caller(hook).get_hookimpls() if one.plugin_name != owner]
-        alone = self._manager.subset_hook_caller(hook, remove_plugins=others)
         try:
-            answer = read(alone(**arguments))
+            answer = read(self._declarations[owner].call(hook, **arguments))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # a plugin that raises costs its own features, and is logged once

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from functools import cache, cached_property
-from typing import TYPE_CHECKING, Final
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import pluggy
 
-from ohm_subagents._plugins.hooks.specs import HOOKS_BY_NAME, PROJECT
+from ohm_subagents._plugins.hooks.specs import HOOKS_BY_NAME, PROJECT, Hooks
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from types import ModuleType
 
 HOOKS: Final[dict[str, tuple[str, ...]]] = {
@@ -22,88 +22,69 @@ HOOKS: Final[dict[str, tuple[str, ...]]] = {
 """Every hook and the arguments it passes, in the order of the specs."""
 
 
-class HookManager(pluggy.PluginManager):
-    """Pluggy's manager, which passes over the attributes that every object has: no hook is called `__…__`."""
+class _OnePlugin(pluggy.PluginManager):
+    """Pluggy's manager for one plugin, which looks only at attributes that may be hooks, and at the specs of these."""
 
     def parse_hookimpl_opts(self, plugin: object, name: str) -> pluggy.HookimplOpts | None:
-        """Look for the marker on one attribute."""
-        if isinstance(plugin, _HooksAlone):
-            return plugin.options[name]
+        """Look for the marker on one attribute; no hook is called `__…__`, as those that every object has."""
         return None if name.startswith("__") else super().parse_hookimpl_opts(plugin, name)
 
     def parse_hookspec_opts(self, module_or_class: ModuleType | type, name: str) -> pluggy.HookspecOpts | None:
-        """Look for the marker on one attribute of the specs."""
-        return None if name.startswith("__") else super().parse_hookspec_opts(module_or_class, name)
+        """Look for the marker on one attribute of the specs, if it is a hook of the plugin."""
+        return super().parse_hookspec_opts(module_or_class, name) if name in vars(self.hook) else None
 
 
-class _HooksAlone:
-    """Has the hooks of a module and none of its other names, at each of which pluggy would look."""
+class Declaration:
+    """The hooks of one plugin, which can be called unless there is an `objection`."""
 
-    options: dict[str, pluggy.HookimplOpts]
-    module: ModuleType
+    plugin: Final[object]
+    """The module or the object that has them."""
+    hooks: Final[tuple[str, ...]]
+    """The hooks that it implements, in the order of the specs."""
+    objection: Final[tuple[str, str] | None]
+    """The first fault in its declaration, as a fact and an advice."""
 
-    def __init__(self, module: ModuleType) -> None:
-        self.module = module
-        found = {name: HookManager(PROJECT).parse_hookimpl_opts(module, name) for name in vars(module)}
-        self.options = {name: options for name, options in found.items() if options is not None}
-        vars(self).update({name: vars(module)[name] for name in self.options})
+    def __init__(self, plugin: object, *, is_checked: bool = False) -> None:
+        """Find the hooks; `is_checked`: it is one of ours, which our tests have checked."""
+        manager = _OnePlugin(PROJECT)
+        manager.register(plugin, "plugin")
+        callers = manager.get_hookcallers(plugin) or []
+        names = {caller.name for caller in callers}
+        self.plugin = plugin
+        self.hooks = tuple(name for name in HOOKS if name in names)
+        self.objection = None if is_checked else next(_objections(plugin, callers), None)
+        if self.hooks and self.objection is None:  # pluggy raises where there is an objection
+            manager.add_hookspecs(Hooks)
+        self._relay: Final = manager.hook
 
-    def __dir__(self) -> list[str]:
-        return [*self.options]
+    def call(self, hook: str, **arguments: object) -> Any:  # noqa: ANN401  each hook has another answer
+        """Call a hook that the plugin implements. Raises whatever the plugin raises."""
+        return cast("pluggy.HookCaller", getattr(self._relay, hook))(**arguments)
 
-    @cached_property
-    def objection(self) -> tuple[str, str] | None:
-        """The first fault of the module, as a fact and an advice."""
-        return next(_objections(self.module), None)
+    def refusal(self, label: str) -> OhmError | None:
+        """Return the error of a plugin that cannot be registered, or None; `label` begins the message.
 
-
-@cache
-def hooks_alone(module: ModuleType) -> object:
-    """Return an object to register in place of an installed module, whose hooks are looked up once in a process."""
-    return _HooksAlone(module)
-
-
-def is_same(registered: object, plugin: object) -> bool:
-    """Return True if this plugin is registered, be it by its hooks alone."""
-    return registered is plugin or (isinstance(registered, _HooksAlone) and registered.module is plugin)
-
-
-def hooks_of(manager: pluggy.PluginManager, plugin: object) -> tuple[str, ...]:
-    """Return the hooks that a registered plugin implements, in the order of the specs."""
-    implemented = {caller.name for caller in manager.get_hookcallers(plugin) or ()}
-    return tuple(name for name in HOOKS if name in implemented)
+        The error is `plugin_invalid` for an unknown hook, a parameter that the hook does not pass, an implementation
+        that is async, wraps or asks for another place in the order, a forgotten marker, and a plugin without any hook.
+        """
+        return None if self.objection is None else invalid(f"{label} {self.objection[0]}", self.objection[1])
 
 
-def refusal(plugin: object, label: str) -> OhmError | None:
-    """Return the error of a plugin that cannot be registered, or None; `label` begins the message.
-
-    The error is `plugin_invalid` for an unknown hook, a parameter that the hook does not pass, an implementation that
-    is async, wraps or asks for another place in the order, a forgotten marker, and a plugin without any hook.
-    """
-    objection = plugin.objection if isinstance(plugin, _HooksAlone) else next(_objections(plugin), None)
-    return None if objection is None else invalid(f"{label} {objection[0]}", objection[1])
+@lru_cache(maxsize=256)
+def declaration_of(module: ModuleType, *, is_checked: bool) -> Declaration:
+    """Return the declaration of an installed module, which is read once in a process: it does not change."""
+    return Declaration(module, is_checked=is_checked)
 
 
 def invalid(message: str, advice: str) -> OhmError:
     return OhmError(code=ErrorCode.PLUGIN_INVALID, message=message, advice=advice)
 
 
-def _implementations(plugin: object) -> list[tuple[str, pluggy.HookImpl]]:
-    """Return what pluggy would call. A throw-away manager without specs finds it, so nothing is half registered."""
-    scratch = HookManager(PROJECT)
-    scratch.register(plugin, name="candidate")
-    return [
-        (caller.name, implementation)
-        for caller in scratch.get_hookcallers(plugin) or ()
-        for implementation in caller.get_hookimpls()
-    ]
-
-
-def _objections(plugin: object) -> Iterator[tuple[str, str]]:
+def _objections(plugin: object, callers: Iterable[pluggy.HookCaller]) -> Iterator[tuple[str, str]]:
     """Yield each fault of the plugin as a fact and an advice."""
     if type(plugin).__hash__ is None:
         yield "cannot be hashed, and plugins are told apart by their hash.", "A dataclass needs @dataclass(eq=False)."
-    implementations = _implementations(plugin)
+    implementations = [(caller.name, one) for caller in callers for one in caller.get_hookimpls()]
     for name, implementation in implementations:
         if name in HOOKS:
             yield from _objections_to(name, implementation)

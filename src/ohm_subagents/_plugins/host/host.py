@@ -1,4 +1,4 @@
-"""The plugin host: typed access to one pluggy manager. Built-in and installed plugins register alike."""
+"""The plugin host: typed access to the hooks of plugins. Built-in and installed plugins register alike."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Literal
 
 from ohm_subagents._concurrency.faults import error_line
 from ohm_subagents._plugins.backends.context import BackendContext
-from ohm_subagents._plugins.hooks.specs import PROJECT, Hooks
+from ohm_subagents._plugins.hooks.specs import PROJECT
 from ohm_subagents._plugins.host.collection import Collection
-from ohm_subagents._plugins.host.declaration import HookManager, hooks_alone, hooks_of, invalid, is_same, refusal
+from ohm_subagents._plugins.host.declaration import Declaration, declaration_of, invalid
 from ohm_subagents._plugins.host.discovery import (
     DISTRIBUTION,
     WITHOUT_ITSELF,
@@ -78,11 +78,9 @@ class PluginHost(Collection):
     def __init__(
         self, context: BackendContext | None = None, *, written: Mapping[str, JsonObject] = MappingProxyType({})
     ) -> None:
-        self._manager = HookManager(PROJECT)
-        self._manager.add_hookspecs(Hooks)
         self._plugins: list[PluginInfo] = []
         self._diagnostics: list[Diagnostic] = []
-        super().__init__(self._manager, context or BackendContext(), written)
+        super().__init__(context or BackendContext(), written)
 
     def register(self, plugin: object, name: str | None = None, *, origin: Origin = "passed in") -> None:
         """Register a module or an object; raises `PluginInvalidError` when it is not declared as the hooks demand.
@@ -91,8 +89,7 @@ class PluginHost(Collection):
         """
         name = name or self._own_name(plugin)
         is_own = origin == "builtin"
-        offered = hooks_alone(plugin) if is_own and ismodule(plugin) else plugin
-        match self._admitted(offered, name, f"Plugin {name!r}", is_checked=is_own):
+        match self._admitted(plugin, name, f"Plugin {name!r}", is_installed=is_own, is_own=is_own):
             case Ok(hooks):
                 self._plugins.append(PluginInfo(name=name, origin=origin, state="loaded", hooks=hooks))
             case Err(error):
@@ -148,8 +145,7 @@ class PluginHost(Collection):
     def _register_imported(self, installed: Installed, plugin: object) -> None:
         try:
             is_own = installed.distribution == DISTRIBUTION
-            offered = hooks_alone(plugin) if ismodule(plugin) else plugin
-            admitted = self._admitted(offered, installed.name, str(installed), is_checked=is_own)
+            admitted = self._admitted(plugin, installed.name, str(installed), is_installed=True, is_own=is_own)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # plugin collection: an object may answer anything to being looked at
@@ -176,32 +172,39 @@ class PluginHost(Collection):
         )
 
     def _admitted(
-        self, plugin: object, name: str, label: str, *, is_checked: bool = False
+        self, plugin: object, name: str, label: str, *, is_installed: bool, is_own: bool
     ) -> Result[tuple[str, ...], OhmError]:
-        """Hand the plugin to pluggy, or say why not; `is_checked`: it is one of ours, which our tests have checked."""
-        registered = next((one for one, own in self._manager.list_name_plugin() if is_same(own, plugin)), None)
+        """Take the hooks of the plugin, or say why not; one of our own has been checked by our tests."""
+        registered = self._name_of(plugin)
         if registered is not None:
             return Err(invalid(f"{label} is registered already, as {registered!r}.", "Register a plugin once."))
-        if self._manager.has_plugin(name):
-            taken = ", ".join(sorted(other for other, _ in self._manager.list_name_plugin()))
+        if name in self._declarations:
+            taken = ", ".join(sorted(self._declarations))
             return Err(
                 invalid(
                     f"{label} uses a name that is taken.", f"Taken: {taken}. Pass another name, or set its `__name__`."
                 )
             )
-        refused = None if is_checked else refusal(plugin, label)
+        if is_installed and ismodule(plugin):
+            declaration = declaration_of(plugin, is_checked=is_own)
+        else:
+            declaration = Declaration(plugin, is_checked=is_own)
+        refused = declaration.refusal(label)
         if refused is not None:
             return Err(refused)
-        self._manager.register(plugin, name)
+        self._declarations[name] = declaration
         self._forget()
-        return Ok(hooks_of(self._manager, plugin))
+        return Ok(declaration.hooks)
+
+    def _name_of(self, plugin: object) -> str | None:
+        return next((name for name, one in self._declarations.items() if one.plugin is plugin), None)
 
     def _own_name(self, plugin: object) -> str:
         name = getattr(plugin, "__name__", None)
         if isinstance(name, str):
             return name
         of_class = type(plugin).__name__
-        if self._manager.get_name(plugin) is not None:
+        if self._name_of(plugin) is not None:
             return of_class
         numbered = (f"{of_class}-{number}" for number in count(2))
-        return next(free for free in chain([of_class], numbered) if not self._manager.has_plugin(free))
+        return next(free for free in chain([of_class], numbered) if free not in self._declarations)
