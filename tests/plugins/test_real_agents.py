@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -34,15 +33,8 @@ class Real:
         cli = self.package[2]
         if cli == "claude":
             return {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "k", "CLAUDE_CONFIG_DIR": f"{home / 'claude'}"}
-        if cli == "codex":
-            (home / "config.toml").write_text(
-                f'[model_providers.scripted]\nname = "s"\nbase_url = "{url}/v1"\nenv_key = "OPENAI_API_KEY"\n'
-            )
-            return {"CODEX_HOME": f"{home}", "OPENAI_API_KEY": "k"}
-        if cli == "opencode":
-            options = {"baseURL": f"{url}/v1", "apiKey": "k"}
-            scripted = {"npm": "@ai-sdk/openai-compatible", "options": options, "models": {"m": {"name": "m"}}}
-            return {"OPENCODE_CONFIG_CONTENT": json.dumps({"provider": {"scripted": scripted}})}
+        if self.model.startswith("scripted/"):  # a service of ohm.json
+            return {"SCRIPTED_KEY": "k"}
         return {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": f"{url}/v1"}
 
 
@@ -85,6 +77,7 @@ async def test_its_model_is_offered_and_calls_the_child_tools_and_no_other(cli: 
     work = tmp_path / "work"
     work.mkdir()
     with agent_model(*CALLS) as model:
+        config["providers"] = {"scripted": {"baseUrl": f"{model.url}/v1", "apiKeyEnv": "SCRIPTED_KEY"}}
         env = {"PATH": process_env()["PATH"], "HOME": f"{tmp_path}", "OHM_SUBAGENTS_STORE": "memory"}
         env |= {"PI_CONFIG_DIR": f"{tmp_path / 'ohm'}", **real.environment(model.url, tmp_path)}
         async with Ohm.open(cwd=work, env=env, config=config, profiles=[adder], plugins=[ohm_backend_cli]) as ohm:

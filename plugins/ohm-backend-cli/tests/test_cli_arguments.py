@@ -25,7 +25,7 @@ CLAUDE = (
     "-p --output-format stream-json --verbose --include-partial-messages --setting-sources user --strict-mcp-config"
 )
 CODEX = "exec --json --skip-git-repo-check -s"
-OPENCODE = "run --format json --pure --thinking --agent ohm-subagent"
+OPENCODE = "run --format json --pure --thinking --print-logs --log-level ERROR --agent ohm-subagent"
 GEMINI = "--output-format stream-json --approval-mode default --policy=<folder>/tools.toml"
 QWEN = "--output-format stream-json --include-partial-messages --approval-mode default"
 QWEN_WITHOUT = " ".join(

@@ -13,7 +13,7 @@ import pytest
 import ohm_backend_cli
 from ohm_backend_cli.hooks import ohm_backends
 from ohm_subagents import Err, Ohm, Ok, tool
-from ohm_subagents.plugin import ErrorCode, ModelPattern, Profile, ToolPolicy
+from ohm_subagents.plugin import BackendContext, ErrorCode, ModelPattern, Profile, ToolPolicy
 from ohm_subagents.shell import ShellOptions
 from ohm_subagents.testing import BackendConformance, Scenarios
 
@@ -139,7 +139,7 @@ class TestConformance(BackendConformance):
 
     @pytest.fixture(params=TAKING)
     def spec(self, request: pytest.FixtureRequest) -> BackendSpec[Any]:
-        return next(spec for spec in ohm_backends() if spec.id == request.param)
+        return next(spec for spec in ohm_backends(BackendContext()) if spec.id == request.param)
 
     @pytest.fixture
     def options(self, spec: BackendSpec[Options]) -> Options:

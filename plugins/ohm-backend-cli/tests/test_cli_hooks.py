@@ -10,7 +10,7 @@ from cli_streams import asked
 
 from ohm_backend_cli import ohm_backends
 from ohm_backend_cli.agent import Agent, named
-from ohm_subagents.plugin import Capability, Ok, Usage
+from ohm_subagents.plugin import BackendContext, Capability, Ok, Usage
 from ohm_subagents.shell import Ended, Invocation
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def test_there_is_a_backend_for_each_cli() -> None:
-    specs = {spec.id: spec for spec in ohm_backends()}
+    specs = {spec.id: spec for spec in ohm_backends(BackendContext())}
     assert list(specs) == ["claude", "codex", "opencode", "gemini", "qwen"]
     wanted = {Capability.SESSIONS, Capability.USAGE, Capability.FILES}
     taking = {id for id, spec in specs.items() if spec.capabilities == {*wanted, Capability.CHILD_TOOLS}}
@@ -32,12 +32,14 @@ def test_there_is_a_backend_for_each_cli() -> None:
 
 
 def test_a_backend_of_the_same_agent_stays_open() -> None:
-    assert [spec.open for spec in ohm_backends()] == [spec.open for spec in ohm_backends()]
+    one, other = BackendContext(), BackendContext(env={"A": "b"})
+    assert [spec.open for spec in ohm_backends(one)] == [spec.open for spec in ohm_backends(other)]
 
 
 def test_asking_for_the_backends_loads_no_model_library() -> None:
     code = (
-        "import sys, ohm_backend_cli; list(ohm_backend_cli.ohm_backends());"
+        "import sys, ohm_backend_cli; from ohm_subagents.plugin import BackendContext;"
+        "list(ohm_backend_cli.ohm_backends(BackendContext()));"
         "print({'pydantic_ai', 'openai', 'mcp', 'uvicorn'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

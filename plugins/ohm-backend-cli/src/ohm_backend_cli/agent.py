@@ -43,12 +43,16 @@ class Agent:
     """Those of its tools that write a file, with the argument that names it."""
     child_prefix: str = ""
     """What it puts before the name of a tool of `SERVER`; empty for one that connects to no MCP server."""
+    api: str = ""
+    """The API by which it asks the services of ohm.json; empty for one that asks none."""
     keys: Callable[[RunRequest], Iterable[str]] = lambda _request: ()
     """As in a dialect."""
     settings: Callable[[Start], Mapping[str, str]] = lambda _start: {}
     """Return variables to set for it."""
     unsupported: Callable[[RunRequest], Iterable[str]] = lambda _request: ()
     """Return sentences about what it cannot honour of a request."""
+    cause: Callable[[str, Ended], str] = lambda said, _ended: said
+    """Return why a run has failed, which its standard error may tell better than what it said."""
     http_status: Callable[[Ended], int | None] = lambda _ended: None
     """Return the HTTP status of the provider that an exit code tells, if it does."""
 
@@ -101,7 +105,7 @@ class Agent:
             unsupported=(*self.unsupported(request), *self._lacking(request, link)),
             children=ChildTools(self.child_prefix, link.endpoint),
         )
-        return StreamReader(run, self.table, self.http_status)
+        return StreamReader(run, self.table, self.http_status, self.cause)
 
     def _lacking(self, request: RunRequest, link: Link) -> Iterable[str]:
         plugged = [tool.name for tool in request.child_tools]

@@ -6,16 +6,26 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from ohm_backend_cli.service import advised, service_of
 from ohm_backend_cli.start import Link
 from ohm_subagents.mcp import ToolBridge
-from ohm_subagents.plugin import BackendSpec, Diagnostic, DiagnosticRaised, Err, Ok
+from ohm_subagents.plugin import OHM_JSON, BackendSpec, Diagnostic, DiagnosticRaised, Err, Ok
 from ohm_subagents.shell import ShellBackend, ShellOptions, Supervisor, shell_backend
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from ohm_backend_cli.agent import Agent
-    from ohm_subagents.plugin import Backend, OhmError, Result, RunOutput, RunRequest, Sink
+    from ohm_subagents.plugin import (
+        Backend,
+        BackendContext,
+        CompatibleProvider,
+        OhmError,
+        Result,
+        RunOutput,
+        RunRequest,
+        Sink,
+    )
 
 
 @dataclass(frozen=True)
@@ -23,6 +33,8 @@ class Opening:
     """Opens the backend of an agent; equal to another of the same agent, so that it stays open."""
 
     agent: Agent
+    services: tuple[CompatibleProvider, ...] = ()
+    """The services of ohm.json that it may ask."""
 
     @asynccontextmanager
     async def __call__(self, options: ShellOptions) -> AsyncGenerator[Backend]:
@@ -42,24 +54,30 @@ class AgentBackend:
 
     async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
         """Serve the child tools, if there are any, while the process runs."""
-        agent = self._opening.agent
-        if not request.child_tools or not agent.child_prefix:
-            return await self._linked(request, sink, Link())
+        match service_of(request, self._opening.services):
+            case Err() as failed:
+                return failed
+            case Ok(service):
+                link = Link(service=service)
+        if not request.child_tools or not self._opening.agent.child_prefix:
+            return await self._linked(request, sink, link)
         async with self._bridge.offer(request.child_tools, sink) as offered:
             match offered:
                 case Ok(endpoint):
-                    return await self._linked(request, sink, Link(endpoint=endpoint))
+                    return await self._linked(request, sink, replace(link, endpoint=endpoint))
                 case Err() as failed if request.profile.finalize is not None:
                     return failed
                 case Err(error):
                     sink.emit(DiagnosticRaised(diagnostic=Diagnostic(subject="tools", message=f"{error}")))
-                    return await self._linked(request, sink, Link())
+                    return await self._linked(request, sink, link)
 
     async def _linked(self, request: RunRequest, sink: Sink, link: Link) -> Result[RunOutput, OhmError]:
-        dialect = self._opening.agent.dialect(link)
-        return await ShellBackend(dialect, self._options, self._supervisor).run(request, sink)
+        agent = self._opening.agent
+        answer = await ShellBackend(agent.dialect(link), self._options, self._supervisor).run(request, sink)
+        return answer.map_err(lambda error: advised(error, agent.api, link.service))
 
 
-def agent_backend(agent: Agent) -> BackendSpec[ShellOptions]:
-    """Return the backend of an agent, for a plugin to hand over."""
-    return replace(shell_backend(agent.dialect()), open=Opening(agent))
+def agent_backend(agent: Agent, context: BackendContext) -> BackendSpec[ShellOptions]:
+    """Return the backend of an agent, for a plugin to hand over; `context` is that of the hook `ohm_backends`."""
+    services = tuple(one for one in context.providers if one.source == OHM_JSON) if agent.api else ()
+    return replace(shell_backend(agent.dialect()), open=Opening(agent, services))

@@ -6,22 +6,25 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from ohm_backend_cli.agent import Agent
+from ohm_backend_cli.service import KEY, key_of
 from ohm_backend_cli.shapes import compact, count, object_of, objects_of, texts_of
 from ohm_backend_cli.start import LONGEST_CALL_MS, SERVER
 from ohm_subagents.plugin import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from ohm_backend_cli.run_state import RunState
     from ohm_backend_cli.start import Start
     from ohm_subagents.contract import RunEvent
     from ohm_subagents.mcp import Endpoint
-    from ohm_subagents.plugin import JsonObject, RunRequest
+    from ohm_subagents.plugin import CompatibleProvider, JsonObject, RunRequest
 
 READING: Final = ("read", "grep", "find", "ls")
 WRITING: Final = ("bash", "edit", "write")
 KEYS: Final = ("OPENAI_API_KEY", "CODEX_API_KEY", "OPENAI_BASE_URL", "CODEX_HOME")
+SERVICE: Final = "ohm-service"
+"""Its name for a service of ohm.json, whose own may be one that codex keeps for itself."""
 TOKEN: Final = "OHM_RUN_TOKEN"  # noqa: S105  the name of the variable
 CHILD_PREFIX: Final = f"{SERVER}/"
 CALLS: Final = {
@@ -43,7 +46,11 @@ def arguments(start: Start) -> list[str]:
     argv += ["-c", "features.multi_agent=false"]
     argv += [] if reads or writes else ["-c", "features.shell_tool=false"]
     if request.model:
-        argv += ["-m", request.model.model, "-c", _setting("model_provider", request.model.provider)]
+        provider = request.model.provider
+        if start.link.service is not None:
+            provider = SERVICE
+            argv += ["-c", f"model_providers.{SERVICE}={_service(start.link.service)}"]
+        argv += ["-m", request.model.model, "-c", _setting("model_provider", provider)]
         level = {"off": "none"}.get(request.model.thinking or "", request.model.thinking)
         argv += ["-c", _setting("model_reasoning_effort", level)] if level else []
     if start.link.endpoint is not None:
@@ -62,8 +69,15 @@ def _setting(name: str, text: str) -> str:
     return f"{name}={json.dumps(text, ensure_ascii=False)}"
 
 
+def _service(service: CompatibleProvider) -> str:
+    key = {"env_key": compact(KEY)} if service.api_key_env else {}
+    return _table(
+        {"name": compact(service.name), "base_url": compact(service.base_url), "wire_api": '"responses"', **key}
+    )
+
+
 def _server(endpoint: Endpoint) -> str:
-    """Return a TOML table; the token is in the environment."""
+    """Return the server with the child tools; its token is in the environment."""
     fields = {
         "url": compact(endpoint.url),
         "bearer_token_env_var": compact(TOKEN),
@@ -72,12 +86,19 @@ def _server(endpoint: Endpoint) -> str:
         "tool_timeout_sec": f"{LONGEST_CALL_MS // 1000}",
         "default_tools_approval_mode": '"approve"',
     }
+    return _table(fields)
+
+
+def _table(fields: Mapping[str, str]) -> str:
+    """Return a TOML table of values in TOML."""
     return f"{{{', '.join(f'{name} = {value}' for name, value in fields.items())}}}"
 
 
 def settings(start: Start) -> dict[str, str]:
-    """Return the token of the server with the child tools."""
-    return {} if start.link.endpoint is None else {TOKEN: start.link.endpoint.token}
+    """Return the token of the server with the child tools, and the key of the service."""
+    endpoint, service = start.link.endpoint, start.link.service
+    token = {} if endpoint is None else {TOKEN: endpoint.token}
+    return token | ({} if service is None else key_of(service, start.request))
 
 
 def unsupported(request: RunRequest) -> Iterator[str]:
@@ -180,6 +201,7 @@ CODEX: Final = Agent(
     },
     tools={tool: tool for tool in (*READING, *WRITING)},
     child_prefix=CHILD_PREFIX,
+    api="Responses",
     keys=lambda _request: KEYS,
     settings=settings,
     unsupported=unsupported,

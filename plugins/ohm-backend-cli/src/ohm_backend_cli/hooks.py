@@ -15,12 +15,13 @@ from ohm_subagents.plugin import BackendSpec, hookimpl
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from ohm_subagents.plugin import BackendContext
     from ohm_subagents.shell import ShellOptions
 
 AGENTS: Final = (CLAUDE, CODEX, OPENCODE, GEMINI, QWEN)
 
 
 @hookimpl
-def ohm_backends() -> Iterable[BackendSpec[ShellOptions]]:
+def ohm_backends(context: BackendContext) -> Iterable[BackendSpec[ShellOptions]]:
     """Offer one backend for each command-line agent that is described here."""
-    return [agent_backend(agent) for agent in AGENTS]
+    return [agent_backend(agent, context) for agent in AGENTS]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Final
 
 from ohm_backend_cli.agent import Agent, named
+from ohm_backend_cli.service import KEY, key_of
 from ohm_backend_cli.shapes import compact, count, dollars, object_of, texts_of
 from ohm_backend_cli.start import LONGEST_CALL_MS, SERVER
 from ohm_subagents.plugin import Usage
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
     from ohm_backend_cli.start import Start
     from ohm_subagents.contract import RunEvent
     from ohm_subagents.mcp import Endpoint
-    from ohm_subagents.plugin import JsonObject, RunRequest
+    from ohm_subagents.plugin import CompatibleProvider, JsonObject, RunRequest
+    from ohm_subagents.shell import Ended
 
 NAME: Final = "ohm-subagent"
 """Its name for the agent that we describe to it."""
@@ -39,6 +42,7 @@ KEYS: Final = {
     "openai": ("OPENAI_API_KEY",),
     "openrouter": ("OPENROUTER_API_KEY",),
 }
+LOGGED: Final = re.compile(r' error="((?:[^"\\]|\\.)*)"')
 STOPPED: Final = {
     "length": "The answer was cut off at the model's output token limit.",
     "other": "The model stopped for a reason that its provider does not tell.",
@@ -48,7 +52,7 @@ STOPPED: Final = {
 def arguments(start: Start) -> list[str]:
     """Return an agent that the environment describes, and no plugin that the folder brings."""
     model, session = start.request.model, start.session
-    argv = ["run", "--format", "json", "--pure", "--thinking", "--agent", NAME]
+    argv = ["run", "--format", "json", "--pure", "--thinking", "--print-logs", "--log-level", "ERROR", "--agent", NAME]
     if model:
         argv += ["--model", f"{model.provider}/{model.model}"]
         argv += ["--variant", model.thinking] if model.thinking and model.thinking != "off" else []
@@ -66,7 +70,24 @@ def settings(start: Start) -> dict[str, str]:
     config = {**config, "agent": {**object_of(config.get("agent")), NAME: agent}}
     if endpoint is not None:
         config = {**config, "mcp": {**object_of(config.get("mcp")), SERVER: _server(endpoint)}}
-    return {CONFIG: compact(config), "OPENCODE_DISABLE_AUTOUPDATE": "1"}
+    service, model, key = start.link.service, request.model, dict[str, str]()
+    if service is not None and model is not None:
+        key = key_of(service, request)
+        config = {
+            **config,
+            "provider": {**object_of(config.get("provider")), service.name: _service(service, model.model)},
+        }
+    return {CONFIG: compact(config), "OPENCODE_DISABLE_AUTOUPDATE": "1", **key}
+
+
+def _service(service: CompatibleProvider, model: str) -> JsonObject:
+    key: JsonObject = {"apiKey": f"{{env:{KEY}}}"} if service.api_key_env else {}
+    return {
+        "npm": "@ai-sdk/openai-compatible",
+        "name": service.name,
+        "options": {"baseURL": service.base_url, **key},
+        "models": {model: {"name": model}},
+    }
 
 
 def _server(endpoint: Endpoint) -> JsonObject:
@@ -185,6 +206,12 @@ def _error(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
     yield from run.fails(f"{said}", count(data.get("statusCode")) or None)
 
 
+def cause(said: str, ended: Ended) -> str:
+    """Return the error of its log, where a record says no more than that there is one."""
+    logged = LOGGED.findall(ended.stderr) if "server logs" in said else []
+    return logged[-1] if logged else said
+
+
 OPENCODE: Final = Agent(
     id="opencode",
     product="OpenCode",
@@ -200,8 +227,10 @@ OPENCODE: Final = Agent(
     },
     tools=TOOLS,
     child_prefix=CHILD_PREFIX,
+    api="Chat Completions",
     writes={"edit": "filePath", "write": "filePath"},
     keys=keys,
     settings=settings,
     unsupported=unsupported,
+    cause=cause,
 )

@@ -21,12 +21,20 @@ Table: TypeAlias = Mapping[str, Handler]
 
 
 class StreamReader:
-    """A `Reader`. `http_status` is what an exit code says of the provider's answer, where a CLI passes that on."""
+    """A `Reader`."""
 
-    def __init__(self, run: RunState, table: Table, http_status: Callable[[Ended], int | None]) -> None:
+    def __init__(
+        self,
+        run: RunState,
+        table: Table,
+        http_status: Callable[[Ended], int | None],
+        cause: Callable[[str, Ended], str],
+    ) -> None:
+        """`http_status` and `cause` are as in `Agent`."""
         self._run = run
         self._table = table
         self._http_status = http_status
+        self._cause = cause
 
     def read(self, line: bytes) -> list[RunEvent]:
         """Return the events of a line."""
@@ -54,7 +62,8 @@ class StreamReader:
         """Success is an end that the CLI reported, an answer, and an exit code that does not speak against it."""
         run = self._run
         if run.failed is not None:
-            text, status = run.failed
+            said, status = run.failed
+            text = self._cause(said, ended)
             return Err(failure(run.id, text, status=status or self._http_status(ended), env=run.request.env))
         if not run.is_done:
             return Err(cut_short(run.id, ended, run.hint, env=run.request.env))
