@@ -1,0 +1,219 @@
+"""Patterns for the command lines of `bash`: nothing that bash would run slips through, and plain work is let be."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ohm_subagents._policy.shell.judgement import CommandRules, judge
+from ohm_subagents._policy.shell.pattern import CommandPattern
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_LINES = json.loads(Path(__file__).with_name("shell_lines.json").read_text())
+_RULE = CommandPattern.parse(_LINES["rule"])
+_DENY = CommandRules(deny=(_RULE,))
+
+
+def _allow(*patterns: str) -> CommandRules:
+    return CommandRules(allow=tuple(map(CommandPattern.parse, patterns)))
+
+
+@pytest.mark.parametrize("line", _LINES["hidden"])
+def test_a_denied_command_is_found_however_it_is_written(line: str) -> None:
+    assert judge(_DENY, line).verdict == "deny"
+
+
+@pytest.mark.parametrize("line", _LINES["harmless"])
+def test_other_commands_run_beside_a_denied_one(line: str) -> None:
+    assert judge(_DENY, line).verdict == "allow"
+
+
+@pytest.mark.parametrize("line", _LINES["hidden"])
+def test_a_command_to_ask_for_is_found_however_it_is_written(line: str) -> None:
+    assert judge(CommandRules(ask=(_RULE,)), line).verdict == "ask"
+
+
+@pytest.mark.parametrize("line", _LINES["hidden"])
+def test_a_list_of_allowed_commands_lets_no_other_through(line: str) -> None:
+    assert judge(_allow("git diff *", "ls *", "cat *", "echo *", "true", "cd *"), line).verdict == "deny"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git diff",
+        "git diff --stat HEAD~1",
+        "git diff && ls",
+        "git diff | cat",
+        "cd sub; git diff",
+        "git diff 2>&1",
+        "git diff 2>/dev/null",
+        "git diff 'a b'",
+        'git diff "$FILE"',
+        "ls\ngit diff",
+        "ls # the rest",
+        "git diff \\\n  a b",
+    ],
+)
+def test_allowed_commands_may_follow_one_another(line: str) -> None:
+    assert judge(_allow("git diff *", "ls *", "cat", "cd *"), line).verdict == "allow"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git diff > out",
+        "git diff >> ~/.bashrc",
+        "A=1 git diff",
+        "GIT_EXTERNAL_DIFF=x git diff",
+        "./git diff",
+        "/tmp/git diff",
+        "git -c x=y diff",
+        "git",
+        "gitk diff",
+        "Git diff",
+        "git diff $(ls)",
+        "git diff <(ls)",
+        "f() { git diff; }; f",
+        "if ls; then git diff; fi",
+        "env git diff",
+        "git diff; rm x",
+        "git diff | sh",
+        "$X diff",
+        "git $X",
+        "git dif?",
+        "git 'diff --stat'",
+        "export A=1; git diff",
+        "[ -f x ] && git diff",
+        "",
+        " ",
+        "# git diff",
+    ],
+)
+def test_what_is_not_certainly_allowed_is_denied_or_runs_nothing(line: str) -> None:
+    runs_nothing = not line.strip() or line.startswith("#")
+    assert (judge(_allow("git diff *", "ls *"), line).verdict == "allow") is runs_nothing
+
+
+def test_the_strictest_rule_that_may_apply_wins() -> None:
+    push, anything = CommandPattern.parse("git push *"), CommandPattern.parse("git *")
+    rules = CommandRules(allow=(anything,), ask=(push,), deny=(CommandPattern.parse("git push --force *"),))
+    assert judge(rules, "git diff").verdict == "allow"
+    assert judge(rules, "git push origin").verdict == "ask"
+    assert judge(rules, "git push origin --force").verdict == "deny"
+    assert judge(rules, "ls; git push").verdict == "ask"
+
+
+@pytest.mark.parametrize(
+    "line", ["rm -rf x", "rm -fr x", "rm -r -f x", "rm x -rf", "rm -rfv x", "/bin/rm -vrf x", "rm $X"]
+)
+def test_an_option_of_a_denied_command_is_found_in_any_order_and_spelling(line: str) -> None:
+    assert judge(CommandRules(deny=(CommandPattern.parse("rm -rf *"),)), line).verdict == "deny"
+
+
+def test_a_refusal_says_which_rule_and_why() -> None:
+    assert judge(_DENY, "ls; git push").reason == "it may run 'git push *'"
+    assert judge(_DENY, "$X").reason.startswith("the name of a program is known only when it runs")
+    assert judge(_allow("ls"), "rm x").reason == "no pattern allows 'rm x'"
+
+
+_WRITTEN = st.sampled_from(
+    ["git push", "'git' push", 'g"i"t pu\\sh', "git  'push' x", "G=git; $G push", "git -C . push"]
+)
+_WRAPPED: list[Callable[[str], str]] = [
+    lambda line: f"true; {line}",
+    lambda line: f"true && {{ {line}\n}}",
+    lambda line: f"( {line}\n)",
+    lambda line: f"echo $({line}\n)",
+    lambda line: f'echo "$({line}\n)"',
+    lambda line: f"cat <({line}\n)",
+    lambda line: f"if true; then\n{line}\nfi",
+    lambda line: f"for i in 1; do\n{line}\ndone",
+    lambda line: f"f() {{\n{line}\n}}; f",
+    lambda line: f"cat <<E\n$({line}\n)\nE\n",
+    lambda line: f"sh <<'E{len(line)}'\n{line}\nE{len(line)}\n",
+    lambda line: f"bash -c {_quoted(line)}",
+    lambda line: f"eval {_quoted(line)}",
+    lambda line: f"printf %s {_quoted(line)} | bash",
+    lambda line: f"x=$({line}\n)",
+    lambda line: f"echo ${{x:-$({line}\n)}}",
+    lambda line: f"[[ -n $({line}\n) ]]",
+    lambda line: f"env A=1 bash -c {_quoted(line)}",
+    lambda line: f"{line}\ntrue",
+    lambda line: f"! true || {{ {line}\n}}",
+    lambda line: f"case a in a) {line}\n;; esac",
+    lambda line: f"trap {_quoted(line)} EXIT",
+    lambda line: f'x={_quoted(line)}; eval "$x"',
+]
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def _nested(written: str, wraps: list[Callable[[str], str]]) -> str:
+    for wrap in wraps:
+        written = wrap(written)
+    return written
+
+
+_HIDDEN = st.builds(_nested, _WRITTEN, st.lists(st.sampled_from(_WRAPPED), max_size=4))
+
+
+@given(_HIDDEN)
+def test_a_denied_command_is_found_at_any_depth(line: str) -> None:
+    assert judge(_DENY, line).verdict == "deny"
+
+
+@given(st.text(alphabet="git push;&|$(){}<>'\"\\\n`#!*x=-", max_size=40))
+def test_any_text_has_a_verdict(line: str) -> None:
+    assert judge(_allow("git diff *"), line).verdict in {"allow", "deny"}
+
+
+@pytest.mark.slow  # bash itself is asked, a process a line
+@settings(max_examples=400)
+@given(st.one_of(_HIDDEN, st.text(alphabet="git push;&|$(){}<>'\"\\\n`#!*x=-", max_size=30)))
+def test_bash_runs_no_denied_command_that_was_not_found(tmp_path_factory: pytest.TempPathFactory, line: str) -> None:
+    if judge(_DENY, line).verdict != "deny":
+        assert not _pushes(tmp_path_factory.mktemp("line"), line)
+
+
+@pytest.mark.slow  # bash itself is asked, a process a line
+def test_the_hidden_commands_do_run_in_bash(tmp_path: Path) -> None:
+    run = sum(_pushes(tmp_path / str(at), line) for at, line in enumerate(_LINES["hidden"]) if "\0" not in line)
+    assert run > 150
+
+
+def _pushes(place: Path, line: str) -> bool:
+    """Run a line with a `git` that only notes its arguments; return True if one was `push`."""
+    programs = place / "bin"
+    programs.mkdir(parents=True)
+    ran = place / "ran"
+    (programs / "git").write_text(f'#!/bin/sh\necho "$*" >> {ran}\n')
+    (programs / "git").chmod(0o700)
+    for name in ("sh", "bash", "cat", "env", "tee", "base64", "nice", "nohup", "timeout", "stdbuf", "setsid", "xargs"):
+        (programs / name).symlink_to(shutil.which(name) or "")
+    work = place / "work"
+    work.mkdir()
+    command = (programs / "bash", "-c", line)
+    with suppress(subprocess.TimeoutExpired):  # `while git push; do …`
+        subprocess.run(
+            command,
+            check=False,
+            cwd=work,
+            env={"PATH": str(programs)},
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=1,
+        )
+    return ran.exists() and any("push" in one.split() for one in ran.read_text().splitlines())
