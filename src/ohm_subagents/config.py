@@ -42,9 +42,11 @@ from ohm_subagents._config.trust import (
 from ohm_subagents._config.values import UnclearModel
 from ohm_subagents._orchestrator.admission.model_order import NamedModel, configured_model
 from ohm_subagents._policy.allowance import loop_policy
+from ohm_subagents._policy.calls import judge_call
 from ohm_subagents._policy.permissions import effective_decision, is_hidden
 from ohm_subagents._policy.sources import ExplainedLimit, explain_limits
 from ohm_subagents._policy.tools import LaterTools, ResolvedTools, resolve_tools
+from ohm_subagents.contract.call_rules import CallRules
 
 __all__ = [
     "CONFIG_FILE",
@@ -52,6 +54,7 @@ __all__ = [
     "TRUST_COMMAND",
     "VARIABLE_REFERENCE",
     "AzurePainter",
+    "CallRules",
     "CommonBudget",
     "CommonLimits",
     "CommonLoop",
@@ -92,6 +95,7 @@ __all__ = [
     "explain_limits",
     "forget_trust",
     "is_hidden",
+    "judge_call",
     "load_config",
     "loop_policy",
     "process_env",

@@ -64,6 +64,7 @@ from ohm_subagents._plugins.suites.interface import EventHandler, Executor, Sess
 from ohm_subagents._plugins.suites.observer import Observer
 from ohm_subagents._plugins.suites.profile_source import ProfileSource
 from ohm_subagents._plugins.suites.tool import JsonObject, OnUpdate, Tool, ToolCall, ToolResult
+from ohm_subagents._policy.calls import refused_call
 from ohm_subagents._views.theme import Theme, View
 from ohm_subagents.contract import (
     THINKING_LEVELS,
@@ -72,6 +73,7 @@ from ohm_subagents.contract import (
     AgentEnded,
     AgentOptions,
     Assignment,
+    CallRules,
     Checkpointed,
     Decision,
     Diagnostic,
@@ -133,6 +135,7 @@ __all__ = [
     "BackendContext",
     "BackendSpec",
     "BackendType",
+    "CallRules",
     "Capability",
     "Checkpointed",
     "ClosedError",
@@ -228,6 +231,7 @@ __all__ = [
     "parse_fitting",
     "profile_key",
     "provider_failure",
+    "refused_call",
     "status_in",
     "thinking_level",
     "unknown_model",

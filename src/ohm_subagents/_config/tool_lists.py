@@ -9,7 +9,9 @@ from ohm_subagents._config.entries import of_entries
 from ohm_subagents._config.layers import without_values
 from ohm_subagents._config.tool_rules import ToolRules, has_tool, merge_tools
 from ohm_subagents._config.values import quoted_value
+from ohm_subagents.contract.call_rules import CallRules, split_calls
 from ohm_subagents.contract.profile import fold_id
+from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -78,12 +80,33 @@ def _read(layer: Layer, path: KeyPath, value: JsonValue) -> ToolRules:
     denied = _names(lists.get("deny", []))
     if denied is None or (allowed is None and lists.get("allow") is not None):
         return unclear(f"is {quoted_value(value)}")
+    found = _rules(layer, str(place), allowed, denied)
+    return unclear(*found.err_value) if isinstance(found, Err) else found.ok_value
+
+
+def _rules(
+    layer: Layer, source: str, allowed: tuple[str, ...] | None, denied: tuple[str, ...]
+) -> Result[ToolRules, tuple[str, str]]:
+    """Return the rules of two lists, or the fact and the advice of what is wrong with them."""
+    split = split_calls(allowed, denied, source=source)
+    if isinstance(split, Err):
+        return Err((f"has a rule that cannot be kept: {split.err_value}", _FORM))
+    allowed, denied, calls = split.ok_value
     both = [name for name in denied if has_tool(allowed or (), name)]
     if both:
-        return unclear(f"both allows and denies the tool '{both[0]}'", "Name each tool in one of the two lists.")
+        return Err((f"both allows and denies the tool '{both[0]}'", "Name each tool in one of the two lists."))
     if layer.kind == "project":
-        return ToolRules(at_most=allowed, denied=denied, source=str(place))
-    return ToolRules(allowed=allowed, denied=denied, source=str(place))
+        rules = () if calls is None else (calls,)
+        return Ok(ToolRules(at_most=allowed, denied=denied, call_rules=rules, source=source))
+    return Ok(
+        ToolRules(
+            allowed=allowed,
+            denied=denied,
+            allowed_rules=CallRules(allow=calls.allow, source=source) if calls and calls.allow else None,
+            call_rules=(CallRules(deny=calls.deny, source=source),) if calls and calls.deny else (),
+            source=source,
+        )
+    )
 
 
 def _names(value: JsonValue) -> tuple[str, ...] | None:

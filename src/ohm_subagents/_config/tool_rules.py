@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents.contract.call_rules import RULED_TOOL, CallRules
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -56,6 +58,10 @@ class ToolRules:
     """Tools that are taken away from the list that holds."""
     at_most: tuple[str, ...] | None = None
     """A project's list: a tool that it does not name is not given, and it gives none that the others do not."""
+    allowed_rules: CallRules | None = None
+    """The rules for calls that come with the list `allowed`."""
+    call_rules: tuple[CallRules, ...] = ()
+    """The other rules for calls, which every call has to pass."""
     source: str = ""
     """The place of the last rule: `file:line`."""
     unclear: str = ""
@@ -63,21 +69,31 @@ class ToolRules:
 
     def at_most_these(self) -> ToolRules:
         """Return the same rules, which only take tools away."""
-        return replace(self, allowed=None, at_most=_common(self.allowed, self.at_most))
+        own = () if self.allowed_rules is None else (self.allowed_rules,)
+        calls = (*own, *self.call_rules)
+        return replace(
+            self, allowed=None, at_most=_common(self.allowed, self.at_most), allowed_rules=None, call_rules=calls
+        )
 
     def as_json(self) -> dict[str, JsonValue]:
         """Return the rules as ohm.json may have them."""
         allowed = () if self.unclear else _common(self.allowed, self.at_most)
         granted = [name for name in allowed or () if not has_tool(self.denied, name)]
+        ruled = next((one.allow for one in (self.allowed_rules, *self.call_rules) if one and one.allow), None)
+        if ruled is not None:
+            granted = [name for name in granted if fold_tool(name) != RULED_TOOL]
+            granted += [f"{RULED_TOOL}: {pattern}" for pattern in ruled]
         lists: dict[str, JsonValue] = {} if allowed is None else {"allow": [*granted]}
-        return {**lists, "deny": [*self.denied]}
+        refused = (f"{RULED_TOOL}: {pattern}" for one in self.call_rules for pattern in one.deny)
+        return {**lists, "deny": [*self.denied, *refused]}
 
     @staticmethod
     def json_schema() -> dict[str, JsonValue]:
         """Return the JSON Schema of what ohm.json may have."""
         names: dict[str, JsonValue] = {"type": "array", "items": {"type": "string"}}
         exactly = (
-            "Exactly these child tools, instead of the profile's (of an agent profile at most these); or a list alone."
+            "Exactly these child tools, instead of the profile's (of an agent profile at most these); or a list alone. "
+            "'bash: git diff *' allows these commands of 'bash' alone."
         )
         return {
             "anyOf": [
@@ -85,7 +101,11 @@ class ToolRules:
                     "type": "object",
                     "properties": {
                         "allow": {**names, "description": exactly},
-                        "deny": {**names, "default": [], "description": "Not these child tools."},
+                        "deny": {
+                            **names,
+                            "default": [],
+                            "description": "Not these child tools; 'bash: git push *' denies these commands of 'bash'.",
+                        },
                     },
                     "additionalProperties": False,
                 },
@@ -109,6 +129,8 @@ def _merged(lower: ToolRules, upper: ToolRules) -> ToolRules:
         allowed=lower.allowed if upper.allowed is None else upper.allowed,
         denied=tuple(dict.fromkeys((*lower.denied, *upper.denied))),
         at_most=_common(lower.at_most, upper.at_most),
+        allowed_rules=lower.allowed_rules if upper.allowed is None else upper.allowed_rules,
+        call_rules=tuple(dict.fromkeys((*lower.call_rules, *upper.call_rules))),
         source=upper.source or lower.source,
         unclear=lower.unclear or upper.unclear,
     )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ohm_subagents._config.tool_rules import WILDCARD, ToolRules, common_tools, fold_tool, has_tool
+from ohm_subagents.contract.call_rules import CallRules
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.profile import CHILD_TOOLS, ToolPolicy
@@ -45,6 +46,8 @@ class ResolvedTools:
     """True if the profile or the configuration limits the tools: then a backend gives no others."""
     diagnostics: tuple[Diagnostic, ...] = ()
     """The tools that were asked for and are not given."""
+    call_rules: tuple[CallRules, ...] = ()
+    """The rules for the calls of the tools; a call has to pass all of them."""
     later: LaterTools | None = None
     """The tools of sources that are named, which `names` has not; None for none."""
 
@@ -80,6 +83,7 @@ def resolve_tools(
     users = rules.allowed
     if is_agent:
         rules = rules.at_most_these()
+    own = policy.call_rules if rules.allowed is None else filter(None, [rules.allowed_rules])
     known = tuple(dict.fromkeys((*CHILD_TOOLS, *offered)))
     prefixes = tuple(sources)
     available = _with_its_own(known, policy, rules, prefixes) if is_agent else known
@@ -100,7 +104,10 @@ def resolve_tools(
     diagnostics = (*unknown, *not_granted)
     asked = listed if listed is None or rules.at_most is None else common_tools(listed, rules.at_most)
     later = _later(asked or (), denied, prefixes)
-    return Ok(ResolvedTools(names=names, are_bounded=are_bounded, diagnostics=diagnostics, later=later))
+    calls = (*own, *rules.call_rules)
+    return Ok(
+        ResolvedTools(names=names, are_bounded=are_bounded, diagnostics=diagnostics, call_rules=calls, later=later)
+    )
 
 
 def denied_tools(policy: ToolPolicy, rules: ToolRules | None) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from ohm_subagents._config.limits import OwnBudget, OwnLimits
 from ohm_subagents._config.schema import FEATURES
 from ohm_subagents._config.values import Line, Model, Switch, VariableName, expected
 from ohm_subagents._profiles.answer_keys import AnswerKeys
+from ohm_subagents.contract.call_rules import split_calls
 from ohm_subagents.contract.limits import Budget, Limits
 from ohm_subagents.contract.profile import InputRole, InputSpec, Profile, ToolPolicy
 
@@ -70,7 +71,14 @@ class ToolsMatter(_Matter):
         if both:
             msg = f"'{both[0]}' is both allowed and denied; name each tool in one of the two lists"
             raise ValueError(msg)
+        fault = split_calls(self.allow, self.deny).err()
+        if fault is not None:
+            raise ValueError(fault)
         return self
+
+    def policy(self, source: str) -> ToolPolicy:
+        allowed, denied, rules = split_calls(self.allow, self.deny, source=source).unwrap()
+        return ToolPolicy(allowed=allowed, denied=denied, call_rules=() if rules is None else (rules,))
 
 
 class InputMatter(_Matter):
@@ -141,7 +149,7 @@ class FrontMatter(BoundKeys, AnswerKeys):
             model=self.model,
             fallback_model=self.fallback_model,
             backend=self.backend,
-            tools=ToolPolicy(allowed=self.tools.allow, denied=self.tools.deny),
+            tools=self.tools.policy(source),
             inputs=tuple(
                 InputSpec(name=one.name, role=one.role, required=one.required, description=one.description)
                 for one in self.inputs

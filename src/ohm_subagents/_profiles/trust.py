@@ -85,21 +85,23 @@ def untrusted(profile: Profile, former: Profile | None) -> tuple[Profile, tuple[
 
 def _common_tools(profile: Profile, base: Profile) -> ToolPolicy:
     denied = tuple(dict.fromkeys((*profile.tools.denied, *base.tools.denied)))
+    calls = tuple(dict.fromkeys((*base.tools.call_rules, *profile.tools.call_rules)))
     lists = [one.tools.allowed for one in (base, profile) if one.tools.allowed is not None]
     if not lists:
-        return ToolPolicy(denied=denied)
+        return ToolPolicy(denied=denied, call_rules=calls)
     names = tuple(name for name in reduce(common_tools, lists) if not has_tool(denied, name))
     is_clear = profile.tools.allowed is None or not profile.tools.denied
     if profile.agent is None or not is_clear:
-        return ToolPolicy(allowed=names, denied=denied)
+        return ToolPolicy(allowed=names, denied=denied, call_rules=calls)
     # Of an agent profile, both lists would be a conflict, unless its own file has them.
-    return ToolPolicy(allowed=tuple(name for name in names if not any(has_tool((name,), one) for one in denied)))
+    kept = tuple(name for name in names if not any(has_tool((name,), one) for one in denied))
+    return ToolPolicy(allowed=kept, call_rules=calls)
 
 
 def _reading_tools(profile: Profile) -> ToolPolicy:
     names = tuple(name for name in _listed(profile.tools) if has_tool(READING_TOOLS, name))
     is_clear = profile.tools.allowed is None or not profile.tools.denied
-    return ToolPolicy(allowed=names, denied=() if is_clear else profile.tools.denied)
+    return replace(profile.tools, allowed=names, denied=() if is_clear else profile.tools.denied)
 
 
 def _started(agent: AgentOptions, base: AgentOptions) -> AgentOptions:

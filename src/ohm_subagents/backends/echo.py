@@ -61,7 +61,7 @@ ECHO = BackendSpec(
     summary="Deterministic echo of the request; runs nothing.",
     options=Options,
     open=_open,
-    capabilities=frozenset({Capability.SESSIONS, Capability.AGENT_OPTIONS}),
+    capabilities=frozenset({Capability.SESSIONS, Capability.AGENT_OPTIONS, Capability.CALL_RULES}),
     label=LABEL,
 )
 

@@ -197,13 +197,15 @@ def config_schema() -> None:
 def policy_explain(
     profile: Annotated[str, typer.Argument(metavar="id", help="Id of the subagent.")],
     *,
+    tool: Annotated[str, typer.Option(help="Also whether it may use this tool.")] = "",
+    args: Annotated[str, typer.Option(help="With --tool: the command that it would give to bash.")] = "",
     cwd: Cwd = HERE,
     config: Config = None,
 ) -> None:
     """Show whether a subagent may run, and which file and line, or plugin, decides; exit with 1 if it may not."""
     from ohm_subagents.cli.policy import print_verdict
 
-    inspect(partial(print_verdict, profile), cwd=cwd, config=config)
+    inspect(partial(print_verdict, profile, tool=tool, command=args), cwd=cwd, config=config)
 
 
 app.command(short_help="Show one kept task: its tree and its answer.")(task)

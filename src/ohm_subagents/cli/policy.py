@@ -6,21 +6,25 @@ from typing import TYPE_CHECKING
 
 from ohm_subagents.cli.readiness import Readiness
 from ohm_subagents.commands import BAD_USAGE, SUCCESS, TASK_FAILED, complain, print_text
-from ohm_subagents.config import effective_decision, is_hidden
-from ohm_subagents.contract.profile import PermissionRequest, fold_id
+from ohm_subagents.config import effective_decision, is_hidden, judge_call
+from ohm_subagents.contract.profile import Decision, PermissionRequest, fold_id
+from ohm_subagents.contract.result import Err
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ohm_subagents import Ohm
     from ohm_subagents.config import LoadedConfig
-    from ohm_subagents.contract import Decision, Profile
+    from ohm_subagents.contract import Profile
 
 DENIED = TASK_FAILED
 
 
-def print_verdict(profile_id: str, ohm: Ohm, loaded: LoadedConfig) -> int:
-    """Print the verdict; the exit code is 0 when the subagent may run, 1 when it is denied, 2 when there is none."""
+def print_verdict(profile_id: str, ohm: Ohm, loaded: LoadedConfig, *, tool: str = "", command: str = "") -> int:
+    """Print the verdict on a subagent, and on its call of a tool if one is named.
+
+    The exit code is 0 when it may run, and call it, 1 when it is denied, 2 when there is no such subagent.
+    """
     parts = ohm.inspect()
     wanted = fold_id(profile_id)
     profile = next((one for one in parts.profiles if fold_id(one.id) == wanted), None)
@@ -28,10 +32,29 @@ def print_verdict(profile_id: str, ohm: Ohm, loaded: LoadedConfig) -> int:
         available = ", ".join(sorted(one.id for one in parts.profiles))
         complain(f"No subagent is called '{profile_id}'. Available: {available}.")
         return BAD_USAGE
-    opinions = parts.opinions(_request(profile, Readiness(ohm, loaded)))
+    ready = Readiness(ohm, loaded)
+    opinions = parts.opinions(_request(profile, ready))
     decision = effective_decision(profile=profile, permissions=ohm.config.subagents.permissions, opinions=opinions)
     print_text("\n".join(_explained(profile, decision, opinions, loaded)))
-    return SUCCESS if decision.verdict == "allow" else DENIED
+    if not tool:
+        return SUCCESS if decision.verdict == "allow" else DENIED
+    call = _of_call(profile, tool, command, ready)
+    said = f" on '{command}'" if command else ""
+    print_text(f"call of {tool}{said}: {call.verdict}\ndecided by: {call.source}")
+    if call.reason:
+        print_text(f"because: {call.reason}")
+    return SUCCESS if decision.verdict == call.verdict == "allow" else DENIED
+
+
+def _of_call(profile: Profile, tool: str, command: str, ready: Readiness) -> Decision:
+    """Return the verdict on a call of a tool; one that the subagent has not is denied."""
+    tools = ready.tools_of(profile)
+    if isinstance(tools, Err):
+        return Decision(verdict="deny", source="tools", reason=tools.err_value.message)
+    if not any(fold_id(tool) == fold_id(name) for name in tools.ok_value.names):
+        names = ", ".join(tools.ok_value.names) or "none"
+        return Decision(verdict="deny", source="tools", reason=f"its tools are: {names}")
+    return judge_call(tools.ok_value.call_rules, tool, {"command": command})
 
 
 def _request(profile: Profile, ready: Readiness) -> PermissionRequest:

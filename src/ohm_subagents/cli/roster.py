@@ -139,6 +139,12 @@ def _facts(profile: Profile, ready: Readiness) -> Iterator[str]:
     if tools is not None:
         names = ", ".join(tools.shown) or "none"
         yield f"tools: {names if tools.are_bounded else f'all ({names})'}"
+        for rules in tools.call_rules:
+            place = f" ({rules.source})" if rules.source else ""
+            if rules.allow is not None:
+                yield f"bash only: {', '.join(rules.allow)}{place}"
+            if rules.deny:
+                yield f"bash never: {', '.join(rules.deny)}{place}"
         yield from (f"tools left out: {one}" for one in tools.diagnostics)
     if profile.source:
         yield f"file: {profile.source}"

@@ -2,6 +2,7 @@
 
 from ohm_subagents.contract.activity import Activity, OpenCall
 from ohm_subagents.contract.agent import AgentOptions, SkillOptions, SkillText
+from ohm_subagents.contract.call_rules import CallRules
 from ohm_subagents.contract.commands import (
     Cancel,
     Command,
@@ -115,6 +116,7 @@ __all__ = [
     "Bounds",
     "Budget",
     "CallId",
+    "CallRules",
     "Cancel",
     "CancelEnvelope",
     "CancelReply",

@@ -155,7 +155,9 @@ class ErrorCode(StrEnum):
         "The profile demands `subagent_finalize`, and the backend cannot give that tool to a subagent.",
     )
     TOOLS_UNSUPPORTED = _code(
-        "tools_unsupported", Category.RUNTIME, "A program gave tools to a call whose backend gives subagents none."
+        "tools_unsupported",
+        Category.RUNTIME,
+        "The backend cannot give a subagent the tools of a call, or cannot keep the rules for calls of its tools.",
     )
     LOOP_DETECTED = _code(
         "task_loop_detected", Category.RUNTIME, "A run repeated itself and ignored the request to answer."

@@ -10,6 +10,7 @@ from typing import Final, Literal
 from pydantic import JsonValue
 
 from ohm_subagents.contract.agent import AgentOptions
+from ohm_subagents.contract.call_rules import CallRules
 from ohm_subagents.contract.limits import Budget, Ceiling, Limits
 from ohm_subagents.contract.model_pattern import ModelPattern
 
@@ -36,6 +37,8 @@ class ToolPolicy:
     """Exactly these; None is every tool that there is."""
     denied: tuple[str, ...] = ()
     """None of these, whatever is allowed."""
+    call_rules: tuple[CallRules, ...] = ()
+    """Rules for the calls of the tools, those of each file; a call has to pass all of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from ohm_subagents._orchestrator.admission import refusals
 from ohm_subagents._orchestrator.admission.answer import unsupported
-from ohm_subagents._orchestrator.admission.call_tools import ungiven, with_call_tools
+from ohm_subagents._orchestrator.admission.call_tools import ungiven, unruled, with_call_tools
 from ohm_subagents._orchestrator.admission.context import label
 from ohm_subagents._orchestrator.admission.instructions import instructions
 from ohm_subagents._orchestrator.admission.model_order import named_model
@@ -118,7 +118,7 @@ def _planned(
     backend = backend_of(profile, resolved.own, config) if asked.backend is None else asked.backend
     spec = context.backends.get(backend)
     capabilities = _NONE if spec is None else spec.capabilities
-    unable = _unable(item, cwd, resolved, context, spec)
+    unable = _unable(item, cwd, resolved, context, spec) or unruled(profile, tools, spec)
     if unable is not None:
         return Err(unable)
     return Ok(
@@ -130,7 +130,8 @@ def _planned(
                 instructions=resolved.instructions if asked.cwd is None else instructions(profile, asked.cwd),
                 cwd=cwd,
                 tools=_with_finalize(profile, tools.names),
-                tools_are_bounded=tools.are_bounded,
+                tools_are_bounded=tools.are_bounded or bool(tools.call_rules),
+                call_rules=tools.call_rules,
                 child_tools=(*_child_tools(tools, asked, resolved, context), *cast("tuple[Tool, ...]", asked.tools)),
                 model=None if model.ok_value is None else model.ok_value.pattern,
                 mode=config.default_mode,

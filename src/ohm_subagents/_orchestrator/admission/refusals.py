@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents.contract.call_rules import RULED_TOOL
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.profile import fold_id
 
@@ -144,6 +145,15 @@ def tools_unsupported(names: Iterable[str], backend: str) -> OhmError:
         code=ErrorCode.TOOLS_UNSUPPORTED,
         message=f"Backend '{backend}' gives subagents no tools of a program, and the call has {given}.",
         advice="Choose a backend that gives tools to subagents, or leave out `tools`.",
+    )
+
+
+def rules_unsupported(profile: str, backend: str) -> OhmError:
+    """Refuse a profile with rules for the calls of a tool on a backend that cannot keep them."""
+    return OhmError(
+        code=ErrorCode.TOOLS_UNSUPPORTED,
+        message=f"Backend '{backend}' cannot keep the rules of profile '{profile}' for commands of '{RULED_TOOL}'.",
+        advice="Run it on 'interactive-sdk', or allow or deny the tool as a whole.",
     )
 
 

@@ -52,6 +52,9 @@ class Capability(StrEnum):
     """Looks at `Profile.agent`, and warns of what it does not support; for any other backend, the engine warns."""
     PREPARES = "prepares"
     """Is `Preparing`: it has a method `prepare` that is called before each run."""
+    CALL_RULES = "call_rules"
+    """Asks `refused_call` before each call of a tool, and keeps to the answer. On any other backend, a profile with
+    rules for calls is refused."""
     TRACES = "traces"
     """Makes the spans of its model requests and tool calls itself; for any other, they are made from its events."""
 

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from ohm_subagents._plugins.backends.gate import Gate
 from ohm_subagents._plugins.suites.tool import Tool
+from ohm_subagents.contract.call_rules import CallRules
 from ohm_subagents.contract.diagnostics import TOOLLESS, Diagnostic
 from ohm_subagents.contract.ids import SessionId, TaskId
 from ohm_subagents.contract.model_pattern import ModelPattern
@@ -57,6 +58,7 @@ class RunSpec:
         tools: the names of the child tools that the policy allows.
         tools_are_bounded: no other tool may be given, not even one of the backend's own.
         child_tools: tools that plugins bring for subagents.
+        call_rules: rules for the calls of `tools`, which a backend with `CALL_RULES` keeps by `refused_call`.
         model: the model that is asked for; None leaves the choice to the backend.
         mode: `defaultMode` of ohm.json.
         is_one_shot: no follow-up is expected, so nothing has to be kept ready for one.
@@ -70,6 +72,7 @@ class RunSpec:
     tools: tuple[str, ...] = ()
     tools_are_bounded: bool = True
     child_tools: tuple[Tool, ...] = ()
+    call_rules: tuple[CallRules, ...] = ()
     model: ModelPattern | None = None
     mode: str = "smart"
     is_one_shot: bool = False
@@ -129,6 +132,10 @@ class RunRequest:
     @property
     def child_tools(self) -> tuple[Tool, ...]:
         return self.spec.child_tools
+
+    @property
+    def call_rules(self) -> tuple[CallRules, ...]:
+        return self.spec.call_rules
 
     @property
     def model(self) -> ModelPattern | None:

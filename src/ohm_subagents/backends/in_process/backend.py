@@ -23,6 +23,7 @@ from ohm_subagents.backends.in_process.failures import empty_answer, failure, te
 from ohm_subagents.backends.in_process.gated_model import GatedModel, RefusedError
 from ohm_subagents.backends.in_process.model_facts import ModelFacts, facts_of, pattern_diagnostics
 from ohm_subagents.backends.in_process.options import BACKEND_ID, InProcessOptions
+from ohm_subagents.backends.in_process.ruled_toolset import RuledToolset
 from ohm_subagents.backends.in_process.tools.use import ToolUse
 from ohm_subagents.backends.in_process.tracing import traced
 from ohm_subagents.contract.events import AgentEnded, DiagnosticRaised, FileChanged, RouteResolved
@@ -152,6 +153,8 @@ class InProcessBackend:
         toolsets = list(equipment.toolsets)
         if request.child_tools:
             toolsets.append(FunctionToolset([offered(tool, sink) for tool in request.child_tools]))
+        if request.call_rules:
+            toolsets = [RuledToolset(one, rules=request.call_rules) for one in toolsets]
         asked = GatedModel(model, pattern=pattern, price=facts.price, gate=request.gate, bridge=bridge, tools=tools)
         conversation = self._agent(request.profile.id).iter(
             request.prompt,

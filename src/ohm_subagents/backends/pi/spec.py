@@ -15,7 +15,12 @@ if TYPE_CHECKING:
 
     from ohm_subagents.plugin import Backend, BackendContext, CompatibleProvider
 
-CAPABILITIES: Final = frozenset(Capability) - {Capability.CHILD_TOOLS, Capability.PREPARES, Capability.TRACES}
+CAPABILITIES: Final = frozenset(Capability) - {
+    Capability.CHILD_TOOLS,
+    Capability.PREPARES,
+    Capability.TRACES,
+    Capability.CALL_RULES,
+}
 
 
 @hookimpl

@@ -1,0 +1,123 @@
+"""Rules for the commands of `bash`: from any file, by the strictest of them, on the calls of a real run."""
+
+from __future__ import annotations
+
+import json
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from model_server import Call, ModelServer, Say
+
+from ohm_subagents import ErrorCode, Ohm
+from ohm_subagents.contract import ToolEnded
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+    from pathlib import Path
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """The in-process backend is for asyncio."""
+    return "asyncio"
+
+
+class Place:
+    """A user's directory and a project, with a subagent `worker` on a scripted model."""
+
+    def __init__(self, root: Path) -> None:
+        self.user, self.cwd = root / "user", root / "project"
+        (self.user / "subagents").mkdir(parents=True)
+        (self.cwd / ".pi").mkdir(parents=True)
+
+    def profile(self, tools: str) -> None:
+        text = f"---\nid: worker\nsummary: Works\nmodel: acme/m1\n{tools}\n---\nWork."
+        (self.user / "subagents" / "worker.md").write_text(text)
+
+    @asynccontextmanager
+    async def open(self, server: ModelServer, *, user: Any = None, project: Any = None) -> AsyncGenerator[Ohm]:
+        acme = {"baseUrl": server.url, "apiKeyEnv": "ACME_KEY", "models": ["m1"]}
+        config = {"providers": {"acme": acme}, "subagents": {} if user is None else {"worker": {"tools": user}}}
+        (self.user / "ohm.json").write_text(json.dumps(config))
+        if project is not None:
+            (self.cwd / ".pi" / "ohm.json").write_text(json.dumps({"subagents": {"worker": {"tools": project}}}))
+        env = {"PI_CONFIG_DIR": str(self.user), "ACME_KEY": "k", "PATH": "/usr/bin:/bin", "HOME": str(self.user)}
+        async with Ohm.open(cwd=self.cwd, env=env) as ohm:
+            yield ohm
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+async def ran(place: Place, *commands: str, **rules: Any) -> list[tuple[bool, str]]:
+    """Have the subagent call `bash` with each command; return whether each failed, and what the model read."""
+    script = (Say(Call("bash", {"command": command})) for command in commands)
+    async with ModelServer(*script, Say("Done.")) as server, place.open(server, **rules) as ohm:
+        handle = await ohm.start("worker", "Do it.")
+        events = [event async for event in handle.events()]
+        assert (await handle.wait()).unwrap().output == "Done."
+    return [(event.status == "error", event.text) for event in events if isinstance(event, ToolEnded)]
+
+
+async def test_a_denied_command_is_not_run_and_the_model_reads_why(place: Place) -> None:
+    place.profile("tools: {deny: ['bash: touch *']}")
+    (failed, text), (other_failed, _) = await ran(place, "true; touch made", "echo hi")
+    assert failed
+    assert "it may run 'touch *'" in text
+    assert "worker.md" in text
+    assert not other_failed
+    assert not (place.cwd / "made").exists()
+
+
+async def test_only_allowed_commands_run(place: Place) -> None:
+    place.profile("tools: ['bash: echo *', read]")
+    assert [failed for failed, _ in await ran(place, "echo hi", "echo hi > made", "touch made")] == [False, True, True]
+    assert not (place.cwd / "made").exists()
+
+
+async def test_the_users_file_adds_a_denial_to_the_profile(place: Place) -> None:
+    place.profile("tools: ['bash: echo *', 'bash: touch *']")
+    found = await ran(place, "echo hi", "touch made", user={"deny": ["bash: touch *"]})
+    assert [failed for failed, _ in found] == [False, True]
+
+
+async def test_a_list_of_the_users_file_replaces_that_of_the_profile(place: Place) -> None:
+    place.profile("tools: ['bash: echo *']")
+    found = await ran(place, "echo hi", "true", user={"allow": ["bash: true"]})
+    assert [failed for failed, _ in found] == [True, False]
+
+
+async def test_a_project_only_tightens(place: Place) -> None:
+    place.profile("tools: ['bash: echo *', 'bash: true']")
+    found = await ran(place, "echo hi", "true", "false", project={"allow": ["bash: true", "bash: false"]})
+    assert [failed for failed, _ in found] == [True, False, True]
+
+
+async def test_a_backend_that_cannot_keep_the_rules_is_refused(place: Place) -> None:
+    place.profile("tools: ['bash: echo *']")
+    async with ModelServer() as server, place.open(server) as ohm:
+        error = (await ohm.run("worker", "Do it.", backend="interactive-shell")).unwrap_err()
+    assert error.code == ErrorCode.TOOLS_UNSUPPORTED
+    assert "cannot keep the rules of profile 'worker' for commands of 'bash'" in error.message
+
+
+@pytest.mark.parametrize(
+    ("rule", "sentence"),
+    [
+        ("edit: src/*", "'edit: src/*' is a rule for calls of 'edit'; only calls of 'bash' can be ruled"),
+        ("bash: *", "'bash: *' names no command; a rule is like 'bash: git push *'"),
+        ("bash:", "'bash:' names no command; a rule is like 'bash: git push *'"),
+    ],
+)
+async def test_a_rule_that_cannot_be_kept_keeps_the_subagent_from_running(
+    place: Place, rule: str, sentence: str
+) -> None:
+    place.profile("tools: [bash]")
+    async with ModelServer() as server, place.open(server, user={"deny": [rule]}) as ohm:
+        error = (await ohm.run("worker", "Do it.")).unwrap_err()
+    assert sentence in error.message
