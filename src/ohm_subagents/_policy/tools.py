@@ -83,7 +83,6 @@ def resolve_tools(
     users = rules.allowed
     if is_agent:
         rules = rules.at_most_these()
-    own = policy.call_rules if rules.allowed is None else filter(None, [rules.allowed_rules])
     known = tuple(dict.fromkeys((*CHILD_TOOLS, *offered)))
     prefixes = tuple(sources)
     available = _with_its_own(known, policy, rules, prefixes) if is_agent else known
@@ -104,7 +103,7 @@ def resolve_tools(
     diagnostics = (*unknown, *not_granted)
     asked = listed if listed is None or rules.at_most is None else common_tools(listed, rules.at_most)
     later = _later(asked or (), denied, prefixes)
-    calls = (*own, *rules.call_rules)
+    calls = _call_rules(policy, rules)
     return Ok(
         ResolvedTools(names=names, are_bounded=are_bounded, diagnostics=diagnostics, call_rules=calls, later=later)
     )
@@ -116,6 +115,12 @@ def denied_tools(policy: ToolPolicy, rules: ToolRules | None) -> tuple[str, ...]
     `policy` has what the profile's file denies, `rules` what the user's and the project's ohm.json deny.
     """
     return policy.denied if rules is None else (*policy.denied, *rules.denied)
+
+
+def _call_rules(policy: ToolPolicy, rules: ToolRules) -> tuple[CallRules, ...]:
+    """Return the rules for calls: a list in ohm.json replaces the profile's with its rules, as it does the names."""
+    own = policy.call_rules if rules.allowed is None else filter(None, [rules.allowed_rules])
+    return (*own, *rules.call_rules)
 
 
 def _later(asked: tuple[str, ...], denied: tuple[str, ...], prefixes: tuple[str, ...]) -> LaterTools | None:
