@@ -148,6 +148,9 @@ def stumbling(kind):
         if "id" not in message or (kind == "mute" and message["method"] == "tools/call"):
             continue
         result = answer(kind, message)
+        if kind == "grows" and message["method"] == "tools/call":
+            kind = "grown"
+            sys.stdout.write('{"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}\n')
         text = json.dumps({"jsonrpc": "2.0", "id": message["id"], **result})
         sys.stdout.write(text + "\n")
         sys.stdout.flush()
@@ -160,8 +163,11 @@ def answer(kind, message):
         version = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info}
         return {"result": version}
     if method == "tools/list":
-        names = [f"t{number}" for number in range(5000 if kind == "many" else 1)]
-        return {"result": {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in names]}}
+        names = [f"t{number}" for number in range({"many": 5000, "grown": 2}.get(kind, 1))]
+        schema = {"type": "object"}
+        if kind == "endless":
+            schema["properties"] = {f"p{number}": {"type": "string"} for number in range(5000)}
+        return {"result": {"tools": [{"name": name, "inputSchema": schema} for name in names]}}
     if method == "tools/call" and kind == "flood":
         for _ in range(100):
             sys.stdout.write("noise\n" * 100_000)

@@ -196,6 +196,15 @@ async def test_an_image_is_shown_to_a_model_that_reads_images():
     assert f"data:image/png;base64,{base64.b64encode(b'PNG' * 100).decode()}" in shown
 
 
+async def test_a_list_that_changes_is_asked_for_again():
+    script = [calling("t0"), Say("Done."), Say("Seen.")]
+    servers = {"calc": mcp_servers.entry("grows")}
+    async with ModelServer(*script) as server, opened(server, servers, "mcp__calc__*") as ohm:
+        for _ in range(2):
+            await ohm.run("user", "go")
+    assert [server.requests[at].tool_names for at in (0, -1)] == [["mcp__calc__t0"], ["mcp__calc__t0", "mcp__calc__t1"]]
+
+
 @pytest.mark.slow
 async def test_a_tool_that_the_server_adds_is_there_at_the_next_run(log):
     entry = mcp_servers.entry("calc", str(log))
@@ -258,8 +267,11 @@ async def test_a_flood_costs_a_call_and_one_sentence(kind, sentence):
 )
 async def test_an_answer_over_http_has_a_size_too(kind, sentence):
     with mcp_servers.web(kind) as url:
-        read, _, _ = await results({"calc": {"url": url}}, calling("t0"))
+        read, _, requests = await results({"calc": {"url": url}}, calling("t0"))
 
+    (tool,) = [one["function"] for one in requests[0].body["tools"]]
+    assert not tool["parameters"].get("properties")
+    assert ("is left out" in tool["description"]) == (kind == "endless"), "of whose tool the schema is too long"
     assert read == [f"{{\"error\":\"The MCP server 'calc' did not carry out 't0': {sentence}.\"}}"]
 
 

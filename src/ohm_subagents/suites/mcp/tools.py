@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -19,7 +20,10 @@ from ohm_subagents.suites.mcp.servers import plain, prefix_of
 from ohm_subagents.views import call_line
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mcp_types import Tool as ServerTool
+    from pydantic import JsonValue
 
     from ohm_subagents.contract import Result, TaskId
     from ohm_subagents.redaction import Redaction
@@ -30,6 +34,9 @@ MAX_GIVEN: Final = 128
 """Tools of one server for one subagent: more, and model providers refuse the request."""
 _MAX_NAME: Final = 64
 _MAX_DESCRIPTION: Final = 8_000
+_MAX_SCHEMA: Final = 64 * 1024
+_UNDESCRIBED: Final = f"[The schema of its arguments has more than {_MAX_SCHEMA} characters and is left out.]"
+_ANY_OBJECT: Final[Mapping[str, JsonValue]] = {"type": "object", "additionalProperties": True}
 
 
 class ServerTools:
@@ -83,11 +90,13 @@ class ServerTools:
             connection.begin_close()
 
     def _tool(self, name: str, tool: ServerTool, need: ToolNeed) -> Tool:
+        description = (tool.description or tool.title or tool.name)[:_MAX_DESCRIPTION]
+        is_described = len(json.dumps(tool.input_schema)) <= _MAX_SCHEMA
         return Tool(
             name=name,
             label=f"{self._server.name}: {tool.name}",
-            description=(tool.description or tool.title or tool.name)[:_MAX_DESCRIPTION],
-            input_schema=tool.input_schema,
+            description=description if is_described else f"{description}\n\n{_UNDESCRIBED}",
+            input_schema=tool.input_schema if is_described else _ANY_OBJECT,
             execute=partial(self._call, tool.name, need),
             call_view=partial(call_line, name),
             only_if_named=True,
