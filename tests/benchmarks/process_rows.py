@@ -74,6 +74,20 @@ def mcp_calls() -> Row:
     )
 
 
+def editor_prompts() -> Row:
+    """A prompt of an editor, beside a run in a program."""
+    unit, alone, ours = "ms a prompt", "Ohm.run", "ohm acp, stdio"
+    return Row(
+        name="acp",
+        title="A prompt on backend none that continues a session, kept in sqlite, by the client of the ACP library",
+        cases=tuple(
+            Case(name=name, file="acp_agent.py", function="call", unit=unit, scale=1e3, arguments={"way": way})
+            for name, way in {alone: "program", ours: "stdio"}.items()
+        ),
+        compared=(Compared(name=f"{ours}, more than {alone}", of=ours, beside=alone, unit=unit, target=10.0),),
+    )
+
+
 def follow_ups() -> Row:
     """A send that continues a finished task, on a nested pi that has waited for it and on a new one."""
     unit = "ms a send"
