@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final, TypeGuard, get_args, get_origin
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from ohm_subagents._config.values import SECRET, allowed, quoted_value
+from ohm_subagents.contract.spelling import nearest_name
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -118,13 +118,10 @@ def known_keys(schema: type[BaseModel], location: Sequence[int | str]) -> tuple[
 def meant_key(written: str, known: Sequence[str], shown_by: str = "") -> str:
     """Advise on an unknown key: the one that is spelt nearly so, else all of them, or the command that shows them."""
     plain = {_plain(name): name for name in known}
-    match get_close_matches(_plain(written), plain, n=1, cutoff=_LIKENESS):
-        case [near]:
-            return f"Did you mean '{plain[near]}'?"
-        case _ if shown_by and len(known) > _FEW:
-            return f"{shown_by} shows what is known."
-        case _:
-            return f"Known here: {', '.join(known)}."
+    near = nearest_name(_plain(written), plain, likeness=_LIKENESS)
+    if near is not None:
+        return f"Did you mean '{plain[near]}'?"
+    return f"{shown_by} shows what is known." if shown_by and len(known) > _FEW else f"Known here: {', '.join(known)}."
 
 
 def _plain(key: str) -> str:

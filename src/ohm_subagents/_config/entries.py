@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -12,6 +11,7 @@ from ohm_subagents._config.accept import meant_key
 from ohm_subagents._config.layers import merged, object_at
 from ohm_subagents._config.subagents import RESERVED_IDS, Subagents
 from ohm_subagents.contract.profile import fold_id
+from ohm_subagents.contract.spelling import nearest_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -34,7 +34,7 @@ SETTINGS: Final = frozenset(field.alias or name for name, field in Subagents.mod
 @lru_cache(maxsize=1024)  # the same few keys, for each layer of each file
 def is_like(key: str, names: tuple[str, ...]) -> bool:
     """Return True if a key is one of the names, or one of them misspelt."""
-    return bool(get_close_matches(fold_id(key), names, n=1, cutoff=_LIKE))
+    return nearest_name(fold_id(key), names, likeness=_LIKE) is not None
 
 
 def of_entries(layer: Layer, names: tuple[str, ...]) -> Iterator[tuple[KeyPath, JsonValue]]:
@@ -102,8 +102,8 @@ def _refusal(path: KeyPath, value: JsonValue) -> str:
 
 def _meant(profile_id: str) -> str | None:
     """Return the setting that is an object, as an entry is, and is spelt nearly like this."""
-    near = get_close_matches(profile_id, _SECTIONS, n=1, cutoff=_LIKENESS)
-    return _exact(near[0]) if near else None
+    near = nearest_name(profile_id, _SECTIONS, likeness=_LIKENESS)
+    return None if near is None else _exact(near)
 
 
 def _exact(profile_id: str) -> str:

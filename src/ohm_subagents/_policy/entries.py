@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.profile import fold_id
+from ohm_subagents.contract.spelling import nearest_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -108,6 +108,6 @@ def _unoffered(
 
 
 def _instead(written: str, available: Mapping[str, str]) -> str:
-    near = get_close_matches(written, available, n=1, cutoff=0.7)
-    hint = f"Did you mean '{available[near[0]]}'? " if near else ""
+    near = nearest_name(written, available)
+    hint = "" if near is None else f"Did you mean '{available[near]}'? "
     return f"{hint}Available: {', '.join(available.values()) or '(none)'}."

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.profile import Decision, fold_id
 from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.contract.spelling import nearest_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
     from ohm_subagents._config.permissions import Permissions
     from ohm_subagents.contract.profile import Profile
-
-_LIKENESS: Final = 0.7
-"""Of an id that was perhaps meant."""
 
 
 def effective_decision(*, profile: Profile, permissions: Permissions, opinions: Iterable[Decision]) -> Decision:
@@ -107,9 +104,9 @@ def _unmatched(
     for written, rule in permissions.subagents.items():
         if written in known:
             continue
-        near = get_close_matches(written, available, n=1, cutoff=_LIKENESS)
-        meant = near[0] if near and rule.verdict == "deny" else None
-        hint = f"Did you mean '{available[near[0]]}'? " if near else ""
+        near = nearest_name(written, available)
+        meant = near if rule.verdict == "deny" else None
+        hint = "" if near is None else f"Did you mean '{available[near]}'? "
         allowed = f"; it denies nothing, and '{available[meant]}' may run" if meant else ""
         yield (
             Diagnostic(

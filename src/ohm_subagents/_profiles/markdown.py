@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from ohm_subagents._profiles.front_matter import FrontMatter
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.contract.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -61,8 +61,7 @@ def _faults(error: ValidationError, fenced: Document) -> list[tuple[int, str, st
     known = FrontMatter.keys()
     for key in fenced.values:
         if key not in known:
-            near = get_close_matches(key, known, n=1)
-            advice = f"Did you mean '{near[0]}'?" if near else f"Known: {', '.join(sorted(known))}."
+            advice = did_you_mean(key, known, likeness=0.6).rstrip() or f"Known: {', '.join(sorted(known))}."
             found.append((fenced.line((key,)), f"has the unknown key '{key}'", advice))
     return sorted(found, key=itemgetter(0))
 

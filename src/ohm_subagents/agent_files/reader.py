@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
@@ -13,6 +12,7 @@ from ohm_subagents.agent_files.dialects import RESTRAINTS
 from ohm_subagents.agent_files.models import EFFORTS, model_of
 from ohm_subagents.agent_files.texts import AgentText, read_markdown, read_toml
 from ohm_subagents.agent_files.tools import Tools, is_on, shown
+from ohm_subagents.contract.spelling import nearest_name
 from ohm_subagents.files import Fault
 from ohm_subagents.suite import (
     Budget,
@@ -240,8 +240,8 @@ class _Reading:
 
     def _unknown(self, key: str) -> None:
         known = self.dialect.keys
-        near = get_close_matches(key, known, n=1)
-        hint = f"Did you mean '{near[0]}'" if near else f"Known: {', '.join(known)}"
+        near = nearest_name(key, known, likeness=0.6)
+        hint = f"Known: {', '.join(known)}" if near is None else f"Did you mean '{near}'"
         if self.dialect.is_strict:
             raise self._refused(key, f"has the unknown key {shown(key)}", f"{hint}.")
         self._tell(key, f"is no known key of this format, and is ignored. {hint}")

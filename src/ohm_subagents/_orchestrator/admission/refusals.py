@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.contract.call_rules import RULED_TOOL
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.profile import fold_id
+from ohm_subagents.contract.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.ids import SessionId, TaskId
     from ohm_subagents.contract.task import Task
 
-_LIKENESS: Final = 0.7
-"""Of an id that was perhaps meant."""
 DISABLED: Final = OhmError(
     code=ErrorCode.SUBAGENTS_DISABLED,
     summary="Subagents feature is disabled",
@@ -41,8 +39,7 @@ def unknown_profile(
     faults: Iterable[Diagnostic] = (),
 ) -> OhmError:
     """Refuse an id that no profile of the catalogue has; say where a suite has one, or which faults its file has."""
-    near = get_close_matches(typed.strip().lower(), visible_ids, n=1, cutoff=_LIKENESS)
-    hint = f"Did you mean '{near[0]}'? " if near else ""
+    hint = did_you_mean(typed.strip().lower(), visible_ids)
     for source in sources:
         if typed in source.names():
             remedy = f'"agentProfiles": ["{typed}"] under "subagents" of ohm.json lets task run it too'

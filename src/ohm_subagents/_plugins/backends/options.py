@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -11,6 +10,7 @@ from pydantic import ValidationError
 from ohm_subagents._plugins.backends.backend_type import TYPE_KEY
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.contract.spelling import nearest_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,8 +78,5 @@ def _fact(spec: BackendSpec, error: ErrorDetails) -> str:
 def _guess(spec: BackendSpec, error: ErrorDetails) -> str:
     """Return `Did you mean …?` for a misspelt option, or nothing."""
     known = [field.alias or name for name, field in spec.options.model_fields.items()]
-    match get_close_matches(str(error["loc"][-1]), known, n=1, cutoff=_CLOSE):
-        case [name]:
-            return f" Did you mean '{name}'?"
-        case _:
-            return ""
+    name = nearest_name(str(error["loc"][-1]), known, likeness=_CLOSE)
+    return "" if name is None else f" Did you mean '{name}'?"

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.model_pattern import THINKING_LEVELS
+from ohm_subagents.contract.spelling import nearest_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -227,11 +227,8 @@ def unknown_thinking_level(pattern: ModelPattern, name: str, level: str) -> OhmE
 
 def did_you_mean(written: str, known: Iterable[str], *, provider: str = "", model: str = "") -> str:
     """Return `Did you mean "<provider>/<model>"? `, with the known name closest to `written`; else ""."""
-    match get_close_matches(written, tuple(known), n=1, cutoff=_CLOSE):
-        case [name]:
-            return f'Did you mean "{provider or name}/{model or name}"? '
-        case _:
-            return ""
+    name = nearest_name(written, known, likeness=_CLOSE)
+    return "" if name is None else f'Did you mean "{provider or name}/{model or name}"? '
 
 
 def missing_key(pattern: ModelPattern, keys: Sequence[str]) -> OhmError:

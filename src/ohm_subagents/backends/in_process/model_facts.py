@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from difflib import get_close_matches
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -14,6 +13,7 @@ from pydantic_ai.messages import ModelResponse
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RequestUsage
 
+from ohm_subagents.contract.spelling import nearest_name
 from ohm_subagents.plugin import THINKING_LEVELS, Diagnostic, ModelPattern, Thinking, without_thinking
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ _LIKE_A_LEVEL: Final = 0.75
 def pattern_diagnostics(pattern: ModelPattern) -> Iterator[Diagnostic]:
     """Warn of a misspelt thinking level, which became part of the model's name."""
     _, colon, suffix = pattern.model.rpartition(":")
-    if colon and get_close_matches(suffix.strip().lower(), THINKING_LEVELS, n=1, cutoff=_LIKE_A_LEVEL):
+    if colon and nearest_name(suffix.strip().lower(), THINKING_LEVELS, likeness=_LIKE_A_LEVEL):
         yield Diagnostic(
             subject=str(pattern),
             message=f'":{suffix}" of model "{pattern}" is no thinking level, so it was taken for a part of the name; '
