@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeGuard, TypeVar
+
+from pydantic_core import to_jsonable_python
 
 from ohm_subagents._concurrency.faults import error_line
 from ohm_subagents._plugins.backends.backend_type import BackendType, instance_of, written_types
@@ -261,4 +262,4 @@ class Collection:
 
 
 def _own_copy(config: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
-    return MappingProxyType(deepcopy(dict(config)))
+    return MappingProxyType(to_jsonable_python(dict(config)))
