@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -74,9 +74,14 @@ def _description(context: SuiteContext) -> str:
             *(f"  - {use}" for use in profile.when_to_use),
         )
     ]
-    text = files("ohm_subagents._tools.task").joinpath("description.md").read_text(encoding="utf-8")
     starts = _EITHER_WAY if context.settings().starts_async else _SYNCHRONOUS
-    return "\n".join([text.rstrip().replace("{starts}", starts), *roster])
+    return "\n".join([_general().replace("{starts}", starts), *roster])
+
+
+@cache
+def _general() -> str:
+    """Return what the description says of every roster."""
+    return files("ohm_subagents._tools.task").joinpath("description.md").read_text(encoding="utf-8").rstrip()
 
 
 def _call_line(arguments: JsonValue, _theme: Theme) -> str:
