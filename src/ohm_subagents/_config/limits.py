@@ -151,8 +151,10 @@ def limit_sources(
 
     def source(*, is_ceiling: bool) -> LimitSource:
         def part(nothing: _Part, section: Section | None, key: str) -> _Part:
-            fields = {} if section is None else type(section).model_fields
-            chosen = (name for name, field in fields.items() if ((key, field.alias) in ceilings) is is_ceiling)
+            if section is None or (is_ceiling and not ceilings):
+                return nothing
+            fields = type(section).model_fields.items()
+            chosen = (name for name, field in fields if ((key, field.alias) in ceilings) is is_ceiling)
             found = replace(nothing, **{name: getattr(section, name) for name in chosen})
             return nothing if found == nothing else found
 

@@ -79,7 +79,8 @@ def load_config(
     variables, wrong_depth = environment(env)
     diagnostics: list[Diagnostic] = [*wrong_depth]
     folded = Folded(schema=OhmConfig)
-    for one in (*readings, read_layer(variables)):
+    above = (read_layer(variables),) if variables.values else ()
+    for one in (*readings, *above):
         folded, refused = folded.over(one.checked)
         void = (*overruled(one.source, one.rules, permissions), *not_granted(one.source, one.tools, tool_rules))
         diagnostics += [*one.diagnostics, *void, *refused]
