@@ -157,7 +157,7 @@ class ErrorCode(StrEnum):
     TOOLS_UNSUPPORTED = _code(
         "tools_unsupported",
         Category.RUNTIME,
-        "The backend cannot give a subagent the tools of a call, or cannot keep the rules for calls of its tools.",
+        "The backend cannot give a subagent the tools of a call, or cannot keep it to its tools and rules for calls.",
     )
     LOOP_DETECTED = _code(
         "task_loop_detected", Category.RUNTIME, "A run repeated itself and ignored the request to answer."

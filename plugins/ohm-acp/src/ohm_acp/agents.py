@@ -1,0 +1,168 @@
+"""The agents that can be kept to the tools of a profile, as data, and all others."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from ohm_acp.options import AcpOptions
+    from ohm_subagents.plugin import JsonObject, RunRequest
+
+SERVER: Final = "ohm"
+"""The name under which an agent knows the MCP server with our tools."""
+_OPENCODE_AGENT: Final = "ohm-subagent"
+_OPENCODE_CONFIG: Final = "OPENCODE_CONFIG_CONTENT"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """An agent, as data."""
+
+    name: str
+    """Its name in options."""
+    words: tuple[str, ...] = ()
+    """Words of which one is in its command, and in the name that it gives itself."""
+    tools: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Its names for our tools; empty for an agent that cannot be kept to some."""
+    prefix: str = ""
+    """The beginning of its names for the tools of our MCP server."""
+    provider: str = ""
+    """The provider of its models, if it has one only."""
+    keys: Iterable[str] = ()
+    """Variables that it may have besides the common ones."""
+    settings: Callable[[RunRequest], Mapping[str, str]] = lambda _request: {}
+    """Return variables to set for it."""
+    meta: Callable[[RunRequest], JsonObject] = lambda _request: {}
+    """Return the `_meta` of the requests that open its session."""
+    takes_instructions: bool = False
+    """True if `settings` or `meta` pass the instructions on; they stand above the first prompt otherwise."""
+
+    chooses_model: bool = False
+    """True if `settings` name any model that is asked for."""
+    turns_thinking_off: bool = False
+    """True if `settings` turn reasoning off where that is asked for."""
+
+    @property
+    def is_boundable(self) -> bool:
+        """Return True if it can be kept to the tools of a profile."""
+        return bool(self.tools)
+
+    def is_named_by(self, text: str) -> bool:
+        """Return True if a text names it."""
+        return any(word in text.lower() for word in self.words)
+
+
+def named(request: RunRequest, names: Mapping[str, str]) -> list[str]:
+    """Return an agent's names for the tools of a request, each once."""
+    return list(dict.fromkeys(names[tool] for tool in request.tools if tool in names))
+
+
+_CLAUDE_TOOLS: Final = {
+    "read": "Read",
+    "bash": "Bash",
+    "edit": "Edit",
+    "write": "Write",
+    "grep": "Grep",
+    "find": "Glob",
+    "ls": "Glob",
+}
+_OPENCODE_TOOLS: Final = {
+    "read": "read",
+    "bash": "bash",
+    "edit": "edit",
+    "write": "edit",  # one permission for both
+    "grep": "grep",
+    "find": "glob",
+    "ls": "list",
+}
+
+
+def _claude_meta(request: RunRequest) -> JsonObject:
+    """Only the tools of the request, and no settings, hooks or servers that the folder brings."""
+    options: JsonObject = {"settingSources": ["user"], "strictMcpConfig": True}
+    if request.tools_are_bounded:
+        options["tools"] = [*named(request, _CLAUDE_TOOLS)]
+    meta: JsonObject = {"claudeCode": {"options": options}}
+    if request.instructions:
+        meta["systemPrompt"] = {"append": request.instructions}
+    return meta
+
+
+def _claude_settings(request: RunRequest) -> dict[str, str]:
+    thinking = request.model.thinking if request.model else None
+    quiet = {"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+    model = {"ANTHROPIC_MODEL": request.model.model} if request.model else {}
+    return quiet | model | ({"MAX_THINKING_TOKENS": "0"} if thinking == "off" else {})
+
+
+def _opencode_settings(request: RunRequest) -> dict[str, str]:
+    """Return an agent with the instructions, and with all tools denied but those of the request."""
+    allowed = dict.fromkeys([*named(request, _OPENCODE_TOOLS), f"{SERVER}_*"], "allow")
+    permission: JsonObject = {"*": "deny", **allowed}
+    agent: JsonObject = {"mode": "primary", **({"permission": permission} if request.tools_are_bounded else {})}
+    if request.instructions:
+        agent["prompt"] = request.instructions
+    written = _object(request.env.get(_OPENCODE_CONFIG, ""))
+    agents = written.get("agent")
+    ours: JsonObject = {**(agents if isinstance(agents, dict) else {}), _OPENCODE_AGENT: agent}
+    config: JsonObject = {**written, "default_agent": _OPENCODE_AGENT, "agent": ours}
+    if request.model:
+        config["model"] = f"{request.model.provider}/{request.model.model}"
+    text = json.dumps(config, separators=(",", ":"))
+    return {_OPENCODE_CONFIG: text, "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_PURE": "1"}
+
+
+def _object(text: str) -> JsonObject:
+    """Return the user's own settings, to which ours are added."""
+    try:
+        value: object = json.loads(text or "{}")
+    except ValueError:
+        return {}
+    return cast("JsonObject", value) if isinstance(value, dict) else {}
+
+
+CLAUDE: Final = Agent(
+    name="claude",
+    words=("claude",),
+    tools=_CLAUDE_TOOLS,
+    prefix=f"mcp__{SERVER}__",
+    provider="anthropic",
+    keys=(
+        *("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS"),
+        *("CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_EXECUTABLE"),
+    ),
+    settings=_claude_settings,
+    meta=_claude_meta,
+    takes_instructions=True,
+    chooses_model=True,
+    turns_thinking_off=True,
+)
+OPENCODE: Final = Agent(
+    name="opencode",
+    words=("opencode",),
+    tools=_OPENCODE_TOOLS,
+    prefix=f"{SERVER}_",
+    keys=(
+        *("OPENCODE_API_KEY", "OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR"),
+        *("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY"),
+        "OPENROUTER_API_KEY",
+    ),
+    settings=_opencode_settings,
+    takes_instructions=True,
+    chooses_model=True,
+)
+OTHER: Final = Agent(name="other")
+AGENTS: Final = (CLAUDE, OPENCODE, OTHER)
+
+
+def agent_of(options: AcpOptions) -> Agent:
+    """Return the agent that the options name, or that the file names in their command tell."""
+    if options.agent is not None:
+        return next(one for one in AGENTS if one.name == options.agent)
+    words = " ".join(Path(word).name for word in (*options.command, *options.args))
+    return next((one for one in AGENTS if one.is_named_by(words)), OTHER)

@@ -1,0 +1,89 @@
+"""The answers to an agent that asks whether it may use a tool."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from acp import RequestError
+from acp.schema import RequestPermissionRequest
+from pydantic import ValidationError
+
+from ohm_acp.calls import compact
+
+if TYPE_CHECKING:
+    from ohm_acp.agents import Agent
+    from ohm_acp.calls import Call
+    from ohm_acp.report import Report
+    from ohm_subagents.plugin import JsonObject, RunRequest
+
+_BY_KIND: Final = {
+    "read": ("read",),
+    "edit": ("edit", "write"),
+    "delete": ("bash",),
+    "move": ("bash",),
+    "search": ("grep", "find"),
+    "execute": ("bash",),
+}
+"""Our tools that a kind of tool may stand for: all of them have to be allowed."""
+_HARMLESS: Final = "think"
+_ALLOWING: Final = ("allow_once", "allow_always")
+_REJECTING: Final = ("reject_once", "reject_always")
+_MAX_ARGS: Final = 200
+
+
+class Permissions:
+    """The policy of a run, as answers: once, and never for later runs where the agent leaves a choice."""
+
+    def __init__(self, agent: Agent, request: RunRequest, report: Report) -> None:
+        self._request = request
+        self._report = report
+        self._ours: dict[str, set[str]] = {}
+        for tool, name in agent.tools.items():
+            self._ours.setdefault(name.lower(), set()).add(tool)
+        self._told: set[str] = set()
+
+    def answer(self, params: object) -> JsonObject:
+        """Return the answer to a request, at once. Raises `RequestError` for one that cannot be read."""
+        try:
+            asked = RequestPermissionRequest.model_validate(params)
+        except ValidationError:
+            raise RequestError.invalid_params({"details": "This request for permission cannot be read."}) from None
+        call = self._report.calls.call(asked.tool_call)
+        is_allowed = self._allows(call)
+        if not is_allowed:
+            self._tell(call)
+        kinds = _ALLOWING if is_allowed else _REJECTING
+        options = {option.kind: option.option_id for option in reversed(asked.options)}
+        chosen = next((options[kind] for kind in kinds if kind in options), None)
+        if chosen is None:
+            return {"outcome": {"outcome": "cancelled"}}
+        return {"outcome": {"outcome": "selected", "optionId": chosen}}
+
+    def _allows(self, call: Call) -> bool:
+        if self._report.served(call) is not None or call.kind == _HARMLESS:
+            return True
+        ours = self._ours.get(call.name.lower()) if call.name else None
+        if ours is not None:
+            return any(self._has(tool) for tool in ours)
+        needed = _BY_KIND.get(call.kind)
+        if needed is None:
+            return not self._request.tools_are_bounded and not self._is_denied(call.name)
+        return all(self._has(tool) for tool in needed)
+
+    def _has(self, tool: str) -> bool:
+        """Return True if the run may use one of our tools."""
+        if self._request.tools_are_bounded:
+            return tool in self._request.tools
+        return not self._is_denied(tool)
+
+    def _is_denied(self, tool: str) -> bool:
+        return tool in self._request.profile.tools.denied
+
+    def _tell(self, call: Call) -> None:
+        """Warn once of each tool."""
+        if call.tool in self._told:
+            return
+        self._told.add(call.tool)
+        args = "" if call.args is None else f" with {compact(call.args)[:_MAX_ARGS]}"
+        asked = f'The agent asked to use "{call.tool}"{args}'
+        self._report.warn(f"{asked}; the profile does not allow it, so it was refused.")
