@@ -88,6 +88,28 @@ def editor_prompts() -> Row:
     )
 
 
+def child_tool_calls() -> Row:
+    """A child tool that an agent of another process calls, beside one of an agent in process."""
+    unit, here, over = "CPU ms a call", "in process", "over the bridge"
+    return Row(
+        name="bridge",
+        title="One call of a child tool that adds two numbers, by the official client, whose own time counts too",
+        cases=tuple(
+            Case(
+                name=name,
+                file="tool_bridge.py",
+                function="call",
+                unit=unit,
+                scale=1e3,
+                clock="cpu",
+                arguments={"way": way},
+            )
+            for name, way in ((here, "here"), (over, "bridge"))
+        ),
+        compared=(Compared(name=f"{over}, more than {here}", of=over, beside=here, unit=unit, target=10.0),),
+    )
+
+
 def follow_ups() -> Row:
     """A send that continues a finished task, on a nested pi that has waited for it and on a new one."""
     unit = "ms a send"

@@ -2,7 +2,7 @@
 
 from command_rows import commands
 from engine_rows import calls, cancellations, events, fan_outs, queues, starts, turns
-from process_rows import editor_prompts, follow_ups, imports, mcp_calls
+from process_rows import child_tool_calls, editor_prompts, follow_ups, imports, mcp_calls
 from search_rows import searches
 
 ROWS = {
@@ -20,6 +20,7 @@ ROWS = {
         follow_ups(),
         mcp_calls(),
         editor_prompts(),
+        child_tool_calls(),
         searches(),
     )
 }

@@ -6,9 +6,12 @@ from contextlib import asynccontextmanager
 
 import anyio
 import httpx2
+import mcp.shared._otel
 import pytest
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
+from opentelemetry import trace
+from recorded_spans import RecordedSpans
 from subagent_runs import EventLog
 
 from ohm_subagents import tool
@@ -211,6 +214,17 @@ async def test_an_image_is_an_image_for_the_agent(bridge):
         [text, image] = (await client.call_tool("draws", {})).content
 
     assert (text.text, image.data, image.mime_type) == ("a dot", "ZG90", "image/png")
+
+
+async def test_a_call_is_traced_by_its_task_alone(bridge, monkeypatch):
+    spans = RecordedSpans(monkeypatch)
+    monkeypatch.setattr(mcp.shared._otel, "_tracer", trace.get_tracer_provider().get_tracer("mcp"))
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "add", "arguments": {"a": 1, "b": 1}}}
+    async with offered(bridge, add) as endpoint, httpx2.AsyncClient(headers=endpoint.headers) as http:
+        answer = await http.post(endpoint.url, json=call, headers={"Accept": "application/json"})
+
+    assert answer.json()["result"]["content"][0]["text"] == "2"
+    assert spans.all() == ()
 
 
 async def test_progress_is_told_under_the_call(bridge):

@@ -37,13 +37,16 @@ def command_of(cli: str) -> tuple[str, ...]:
     return (sys.executable, "-I", str(FAKE), cli)
 
 
-def ohm_on(cli: str, home: Path, *profiles: Profile, **env: str) -> AbstractAsyncContextManager[Ohm]:
+def ohm_on(
+    cli: str, home: Path, *profiles: Profile, suites: tuple[str, ...] = (), **env: str
+) -> AbstractAsyncContextManager[Ohm]:
     config = {
         "subagentBackend": cli,
         "subagents": {"model": MODELS[cli], "backends": {cli: {"command": [*command_of(cli)]}}},
     }
     given = {"PI_CONFIG_DIR": str(home), "OHM_SUBAGENTS_STORE": "memory", "PATH": "/usr/bin:/bin", **env}
-    return Ohm.open(cwd=home, env=given, config=config, profiles=[*profiles], plugins=[ohm_backend_cli])
+    more: dict[str, Any] = {"suites": suites} if suites else {}
+    return Ohm.open(cwd=home, env=given, config=config, profiles=[*profiles], plugins=[ohm_backend_cli], **more)
 
 
 def profile(**fields: Any) -> Profile:
@@ -111,6 +114,37 @@ async def test_a_bounded_profile_gets_its_own_child_tools_and_no_others(tmp_path
         group.start_soon(ask, "two", other)
 
     assert answers == {"one": "add", "two": "other"}
+
+
+@pytest.mark.anyio
+async def test_a_subagent_keeps_a_todo_list(tmp_path: Path) -> None:
+    todos = {"mode": "replace", "todos": [{"text": "Write the schema"}]}
+    worker = Profile(
+        id="worker", name="Worker", summary="Works.", prompt="", tools=ToolPolicy(allowed=("read", "write_todos"))
+    )
+    async with ohm_on("claude", tmp_path, worker) as ohm:
+        envelope = (await ohm.run("worker", does("CALL", "write_todos", todos))).unwrap()
+
+    assert envelope.diagnostics is None
+    assert envelope.tool_rows is not None
+    assert envelope.tool_rows[1].startswith("✓ write_todos")
+
+
+@pytest.mark.anyio
+async def test_an_agent_that_keeps_its_context_hands_in_each_answer(tmp_path: Path) -> None:
+    first = does("CALL", "subagent_finalize", {"status": "SUCCESS", "result": "One."})
+    then = does("CALL", "subagent_finalize", {"status": "SUCCESS", "result": "Two."})
+    async with ohm_on("claude", tmp_path, suites=("sticky",)) as ohm:
+        done = await ohm.call("subagent", {"agent": "scout", "task": first})
+        again = {"agent": "scout", "task": then, "sessionId": done.details["sessionId"]}
+        more = await ohm.call("subagent", again)
+
+    assert [each.details["finalized"] for each in (done, more)] == [
+        {"status": "SUCCESS", "result": "One."},
+        {"status": "SUCCESS", "result": "Two."},
+    ]
+    assert more.details["resumed"] is True
+    assert "s-1" in json.loads((tmp_path / "call.json").read_text())["argv"]
 
 
 def test_on_trio_a_run_goes_without_child_tools_and_says_so(tmp_path: Path) -> None:

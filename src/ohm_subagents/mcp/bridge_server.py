@@ -52,6 +52,7 @@ class BridgeServer:
             server: Server[Any] = Server(
                 NAME, version=version("ohm-subagents"), on_list_tools=bridge.list_tools, on_call_tool=bridge.call_tool
             )
+            server.middleware.clear()  # it traces calls, of which the trace of the task has a span each
             sessions = StreamableHTTPSessionManager(
                 server, json_response=True, stateless=True, max_request_body_size=MAX_MESSAGE_BYTES
             )
