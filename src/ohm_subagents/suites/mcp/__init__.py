@@ -1,4 +1,8 @@
-"""The suite `mcp`: tools of MCP servers for subagents that name them, `mcp__<server>__<tool>`."""
+"""The suite `mcp`: tools of MCP servers for subagents that name them, `mcp__<server>__<tool>`.
+
+`sources.offer_servers` makes a source of each server, `project_file.read_project_file` reads those of a project,
+`tools.ServerTools` lists and calls tools, `results.content_of` bounds what they answer.
+"""
 
 from __future__ import annotations
 

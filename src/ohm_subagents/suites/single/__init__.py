@@ -1,4 +1,9 @@
-"""The suite `single`: the tool `subagent` delegates one task to one agent. Its code is loaded when it is mounted."""
+"""The suite `single`: the tool `subagent` delegates one task to one agent. Its code is loaded when it is mounted.
+
+`suite.build` makes the tool, `agents.load_agents` reads the agents, `tool_policy.tools_of` takes tools away;
+`child_run.ChildRun` follows a call, `verdict.is_worth_another` decides on another of its `attempts.Attempts`,
+`outcome.result_of` makes the result, and `truncation.cut` cuts it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The suite `sticky`: the tool `subagent` delegates to an agent that keeps its context and hands in its answers."""
+"""The suite `sticky`: the tool `subagent` delegates to an agent that keeps its context and hands in its answers.
+
+`suite.build` makes the tool, `agents.load_agents` reads the agents, `item.start_item` makes a start of a call;
+`sessions.StickySession` is the file of a session, `turns.Turns` keeps its calls apart, `outcome.result_of` makes the
+result.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The suite `todos`: three tools that keep a todo list, for the parent agent and for subagents that name them."""
+"""The suite `todos`: three tools that keep a todo list, for the parent agent and for subagents that name them.
+
+`suite.build` makes the tools, `todo_list.TodoList` changes in one function, `continuation.after_turn` decides whether
+the agent goes on, `snapshot.last_todos` restores a list from a session.
+"""
 
 from __future__ import annotations
 
