@@ -53,7 +53,7 @@ def defined(module: Path) -> frozenset[str]:
             case ast.ClassDef(name=name, body=body):
                 own = (one.name for one in body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef))
                 names |= {name, *(f"{name}.{each}" for each in own)}
-            case ast.AnnAssign(target=ast.Name(id=name)):
+            case ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]):
                 names.add(name)
             case _:
                 pass

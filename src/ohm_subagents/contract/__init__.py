@@ -1,4 +1,8 @@
-"""The contract: pure data. Events, tasks, profiles, errors, commands and results."""
+"""The contract: pure data. Events, tasks, profiles, errors, commands and results.
+
+`task.apply` is the only function that changes a task, `events.Event` all that can happen to one, `errors.ErrorCode` all
+that can go wrong; `truncation.truncate` cuts a text, `event_json.event_to_json` writes an event.
+"""
 
 from ohm_subagents.contract.activity import Activity, OpenCall
 from ohm_subagents.contract.agent import AgentOptions, SkillOptions, SkillText

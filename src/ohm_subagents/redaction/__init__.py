@@ -1,4 +1,8 @@
-"""The door for taking secrets out of texts: known values, the forms of keys and tokens, and home directories."""
+"""The door for taking secrets out of texts: known values, the forms of keys and tokens, and home directories.
+
+`redactor.Redaction` does it, by `known_values.secrets_of` an environment, `secret_forms.without_secrets` and the rules
+of `token_shapes`. When and where a text is redacted is decided elsewhere.
+"""
 
 from ohm_subagents.contract import Redactor
 from ohm_subagents.redaction.known_values import LEAST_SECRET, secrets_of

@@ -1,7 +1,8 @@
 """The door for command-line agents and for processes that leave nothing behind.
 
 Describe an agent as a `Dialect`; `shell_backend` makes a supervised backend of it. A backend that is more than that
-starts processes by a `Supervisor` itself.
+starts processes by a `Supervisor` itself. `process.Child` ends a process, `orphans.end` all that it has left,
+`reaper.Reaper` both once the host is gone; `environment.child_environment` says which variables a child sees.
 """
 
 from typing import TYPE_CHECKING
