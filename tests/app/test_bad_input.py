@@ -262,6 +262,27 @@ async def test_a_refused_start_says_what_was_asked_for(profile, told):
     assert {name: details.get(name) for name in told} == told
 
 
+async def test_the_path_of_no_configuration_is_refused_in_a_sentence_and_changes_nothing(tmp_path):
+    missing = tmp_path / "missing.json"
+    sentence = f"^The configuration file '{missing}' does not exist. Correct the path, or leave it out to read "
+    with pytest.raises(FileNotFoundError, match=sentence):
+        async with Ohm.open(config=missing):
+            pass
+    async with quick_ohm() as ohm:
+        before = ohm.config
+        with pytest.raises(FileNotFoundError, match=sentence):
+            await ohm.reconfigure(config=str(missing))
+        assert ohm.config is before
+
+
+async def test_a_configuration_that_cannot_be_read_is_a_diagnostic_before_anything_runs(tmp_path):
+    (tmp_path / "ohm.json").write_text("{")
+    async with Ohm.open(env=HERMETIC, config=tmp_path / "ohm.json") as ohm:
+        (told,) = (one for one in ohm.diagnostics if one.severity == "error")
+        assert told.message.startswith(f"Cannot read the configuration {tmp_path}/ohm.json: ")
+        assert told.message in str((await ohm.run("finder", "x")).err_value)
+
+
 @pytest.mark.parametrize("config", [5, [1], b"x", object()])
 async def test_a_config_that_is_no_configuration_is_refused_in_a_sentence(config):
     with pytest.raises(TypeError, match=r"^config is .+; allowed: a mapping, the path of a file, or None\.$"):
