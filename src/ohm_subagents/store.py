@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
-    from ohm_subagents._config.schema import OhmConfig
+    from ohm_subagents._config.load import LoadedConfig
 
 __all__ = [
     "COUNTED_EVENTS",
@@ -77,11 +77,11 @@ __all__ = [
 ]
 
 
-def stored_tasks(config: OhmConfig, *, cwd: Path) -> AbstractAsyncContextManager[Store]:
+def stored_tasks(loaded: LoadedConfig, *, cwd: Path) -> AbstractAsyncContextManager[Store]:
     """Open the store that a configuration names, to read from it; raises OSError, with the reason, if that cannot be.
 
     Nothing is made or removed. Tasks whose process has died are failed on the way, as the next `Ohm` would.
     """
     from ohm_subagents._app import stored_tasks as reading  # noqa: PLC0415  a plugin that offers a store needs none of it
 
-    return reading.stored_tasks(config, cwd=cwd)
+    return reading.stored_tasks(loaded, cwd=cwd)

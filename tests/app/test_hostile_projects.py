@@ -32,5 +32,5 @@ async def test_a_link_that_goes_in_circles_is_told(project, path):
         ran = await ohm.run("finder", "Look.", description="Look")
         told = "\n".join(str(one) for one in ohm.diagnostics)
     refusal = str(ran.err_value) if isinstance(ran, Err) else ""
-    assert ("oo many levels of symbolic links" in told) == (path != ".pi/ohm.json")
+    assert "oo many levels of symbolic links" in told
     assert ("oo many levels of symbolic links" in refusal) == (path in {".pi", ".pi/ohm.json"})  # rules may be lost

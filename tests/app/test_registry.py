@@ -48,7 +48,10 @@ async def test_no_task_is_kept_elsewhere_because_the_name_of_the_store_is_misspe
         refused = (await ohm.run("finder", "p")).err_value
         assert refused.code == "unsupported_store"
         allowed = "'memory', 'snapshot', 'sqlite'"
-        assert str(refused) == f"There is no store 'sqlit'. Set subagents.store to one of {allowed}."
+        assert str(refused) == (
+            "There is no store 'sqlit' (env OHM_SUBAGENTS_STORE). Did you mean 'sqlite'? "
+            f"Set subagents.store to one of {allowed}."
+        )
         assert [each.message for each in ohm.diagnostics] == [f"No task may start: {refused}"]
         assert ohm.store.count() == 0
     assert not [*tmp_path.iterdir()]

@@ -100,9 +100,9 @@ def test_the_switch_to_pi_comes_before_the_last_resort_and_needs_a_pi(ohm, tmp_p
     assert {"  ✓ finder", "  ✓ oracle"} <= {*lines}
     pi.unlink()
     lines = section(ohm("doctor").stdout, "Subagents")
-    (told,) = (line for line in lines if line.startswith("  ✕ oracle: "))
-    assert told.startswith("  ✕ oracle: interactive-shell, which would run it: ")
-    assert str(pi) in told
+    (told,) = (line for line in lines if str(pi) in line)
+    assert told.startswith("  ✕ librarian: interactive-shell, which would run it: ")
+    assert "  ✕ oracle: same as librarian" in lines
 
 
 def test_it_names_the_store_and_how_many_tasks_it_holds(ohm, tmp_path) -> None:
@@ -139,11 +139,11 @@ def test_a_backend_that_nobody_uses_needs_no_options(ohm, config, mark, exit_cod
 
 
 def test_options_of_a_backend_that_nobody_offers_are_a_diagnostic(ohm) -> None:
-    ohm.configure({"subagentBackend": "none", "subagents": {"backends": {"stage": {}}}})
+    path = ohm.configure({"subagentBackend": "none", "subagents": {"backends": {"stage": {}}}})
     assert section(ohm("doctor").stdout, "Diagnostics") == ["  ✓ none"]
     ohm.env["OHM_SUBAGENTS_BLOCK_PLUGINS"] = "stage"
     (line,) = section(ohm("doctor").stdout, "Diagnostics")
-    assert line.startswith("  ○ ohm.json: no plugin offers the backend 'stage', so its options have no effect. ")
+    assert line.startswith(f"  ○ {path}:1: no plugin offers the backend 'stage', so its options have no effect. ")
 
 
 def test_a_wrong_value_is_a_diagnostic_with_its_place(ohm) -> None:
@@ -170,7 +170,7 @@ def test_the_configuration_that_holds_is_shown_as_json(ohm) -> None:
     [
         ({"subagents": {"permissions": {"subagents": {"finder": "deny"}}}}, "○ finder: denied by {path}:1", 0),
         ({"features": {"subagents": False}}, "○ finder: off: features.subagents is false ({path}:1)", 0),
-        ({"subagentBackend": "nowhere"}, "✕ finder: no plugin offers the backend 'nowhere'; available: ", 1),
+        ({"subagentBackend": "nowhere"}, "✕ finder: no plugin offers the backend 'nowhere'. Available: ", 1),
         (
             {"subagentBackend": "stage", "subagents": {"backends": {"stage": {"speed": "sk-1"}}}},
             "✕ finder: {path}:1: 'subagents.backends.stage.speed' is not an option of backend 'stage'.",
@@ -188,7 +188,9 @@ def test_the_configuration_that_holds_is_shown_as_json(ohm) -> None:
 def test_what_cannot_run_is_not_called_well(ohm, config: dict, finder: str, code: int) -> None:
     path = ohm.configure(config)
     done = ohm("doctor")
-    assert any(line.startswith("  " + finder.format(path=path)) for line in section(done.stdout, "Subagents"))
+    mark, _, why = finder.format(path=path).partition(" finder: ")
+    (first,) = (line for line in section(done.stdout, "Subagents") if why in line)  # others are the same as that one
+    assert first.startswith((f"  {mark} librarian: {why}", f"  {mark} finder: {why}"))
     assert (done.returncode, "sk-1" in done.stdout) == (code, False)
     (line,) = (line for line in ohm("subagents").stdout.splitlines() if line.startswith("- Finder (finder): "))
     assert "\navailable: no (" in ohm("subagent", "finder").stdout
@@ -222,7 +224,10 @@ def test_a_plugin_that_failed_is_a_fault(ohm, tmp_path) -> None:
             "'subagents.permissions.default' is 'alow'; it counts",
         ),
         ({"subagents": {"permissions": {"defualt": "deny"}}}, "'subagents.permissions.defualt' is not a key of"),
-        ({"suites": ["taks"]}, "No plugin offers the tool suite 'taks'. Available: delegate, mcp, primary, single, "),
+        (
+            {"suites": ["taks"]},
+            ":1: no plugin offers the tool suite 'taks'. Did you mean 'task'? Available: ",
+        ),
     ],
 )
 def test_a_typo_that_switches_everything_off_is_a_fault(ohm, config: dict, fault: str) -> None:
@@ -239,12 +244,44 @@ def test_a_tool_that_there_is_not_is_named_with_its_profile(ohm, folder: str) ->
     path.parent.mkdir(parents=True)
     summary = "summary: S.\n" if "config" in folder else ""
     path.write_text(f"---\nname: p\n{summary}tools: [read, reed]\n---\nHelp.")
-    named = "p: The profile names 'reed', which is no child tool and is left out. Available: read, "
+    named = "p: The profile names 'reed', which is no child tool and is left out. Did you mean 'read'? Available: "
     assert [line for line in section(ohm("doctor").stdout, "Diagnostics") if named in line]
     lines = ohm("subagent", "p").stdout.splitlines()
     at = lines.index("tools: read")
     assert lines[at + 1].startswith("tools left out: The profile names 'reed', which is no child tool")
     assert lines[at + 2] == f"file: {path}"
+
+
+def test_what_keeps_every_subagent_from_running_is_told_whole_once(ohm) -> None:
+    path = ohm.configure({"subagents": {"budget": {"costUsd": "abc"}}})
+    lines = section(ohm("doctor").stdout, "Subagents")
+    fault = f"{path}:1:27: 'subagents.budget.costUsd' is 'abc', but has to be a number or a decimal text above 0; "
+    assert lines[0].startswith(f"  ✕ librarian: {fault}")
+    assert lines[1:] == [f"  ✕ {name}: same as librarian" for name in ("oracle", "finder", "task", "painter")]
+
+
+@pytest.mark.parametrize(
+    ("options", "fault"),
+    [
+        ({"backnd": "x"}, "'suiteOptions.delegate.backnd' is not a known key. Did you mean 'backend'?"),
+        ({"nothing": 1}, "'suiteOptions.delegate.nothing' is not a known key. Known here: filesOutsideCwd, backend."),
+        ({"backend": 5}, "'suiteOptions.delegate.backend' is 5; allowed: a text."),
+    ],
+)
+def test_a_wrong_option_of_a_suite_is_named_with_its_place(ohm, options: dict, fault: str) -> None:
+    path = ohm.configure({"subagentBackend": "none", "suites": ["delegate"], "suiteOptions": {"delegate": options}})
+    (line,) = section(ohm("doctor").stdout, "Diagnostics")
+    assert line == f"  ✕ {path}:1: tool suite 'delegate' could not be built: {fault}"
+
+
+def test_a_model_that_is_none_is_named_with_the_variable_that_has_it(ohm) -> None:
+    ohm.configure({})
+    ohm.env["OHM_MODEL"] = "gpt-5"
+    fault = "'OHM_MODEL' is 'gpt-5', but has to be '<provider>/<model>' or "
+    assert section(ohm("doctor").stdout, "Subagents")[0].startswith(f"  ✕ librarian: {fault}")
+    refused = ohm("run", "finder", "x")
+    assert refused.returncode == 2
+    assert refused.stderr.count(fault) == 1
 
 
 def test_a_misspelt_deny_is_a_fault_and_a_run_that_it_was_meant_for_says_so(ohm) -> None:

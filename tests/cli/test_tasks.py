@@ -217,7 +217,8 @@ def test_a_store_that_no_plugin_offers_is_told_with_those_that_there_are(ohm) ->
     done = ohm("tasks")
     assert (done.returncode, done.stdout) == (1, "")
     allowed = "'memory', 'shelf', 'snapshot', 'sqlite'"
-    assert done.stderr == f"There is no store 'shelve'. Set subagents.store to one of {allowed}.\n"
+    fact = "There is no store 'shelve' (env OHM_SUBAGENTS_STORE). Did you mean 'shelf'?"
+    assert done.stderr == f"{fact} Set subagents.store to one of {allowed}.\n"
     refused = ohm("run", "finder", "x", "--backend", "none")
     assert (refused.returncode, refused.stdout) == (1, "")
     assert refused.stderr == f"error: No task may start: {done.stderr}", "and not a second time"

@@ -41,7 +41,7 @@ def test_a_suite_that_has_no_tool_here_and_one_that_nobody_offers_are_told(ohm, 
     done = ohm("tools")
     assert done.returncode == 0
     assert "Mounted, and without a tool here: single" in done.stdout
-    assert "No plugin offers the tool suite 'chores'." in done.stderr
+    assert ":1: no plugin offers the tool suite 'chores'." in done.stderr
 
 
 async def _nothing(_call) -> ToolResult:

@@ -49,7 +49,7 @@ async def test_a_typed_model_that_is_no_pattern_is_refused_whatever_is_configure
     [
         (PLAIN, {"finder": {"model": "big"}} | COMMON, "subagents.finder.model"),
         (WRITTEN, {"finder": {"model": 5}} | COMMON, "subagents.finder.model"),
-        (PLAIN, {"model": "big"}, "subagents.model (or OHM_MODEL)"),
+        (PLAIN, {"model": "big"}, "subagents.model"),
     ],
 )
 async def test_a_configured_model_that_is_none_lets_no_other_one_run(profile, config, key):
@@ -59,7 +59,7 @@ async def test_a_configured_model_that_is_none_lets_no_other_one_run(profile, co
         refused = (await ohm.run("finder", "x")).err_value
         assert await ohm.run("finder", "x", model="acme/typed")
     assert (refused.code, refused.category) == (ErrorCode.INVALID_MODEL, "validation")
-    assert refused.message.startswith(f"{key} is ")
+    assert refused.message.startswith(f"config: '{key}' is ")
     assert [str(call.model) for call in backend.calls] == ["acme/typed"]
 
 

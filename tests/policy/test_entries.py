@@ -37,7 +37,7 @@ def test_options_of_a_backend_that_there_is_not_are_named_with_their_place(tmp_p
     assert told(tmp_path, text, backends) == [
         "ohm.json:3: no plugin offers the backend 'interactive-shel', so its options have no effect. "
         "Did you mean 'interactive-shell'? Available: interactive-shell, mine, none.",
-        "ohm.json: no plugin offers the backend 'x', so its options have no effect. "
+        "ohm.json:3: no plugin offers the backend 'x', so its options have no effect. "
         "Available: interactive-shell, mine, none.",
     ]
 
@@ -48,6 +48,16 @@ def test_a_backend_type_that_there_is_not_is_named_with_its_place(tmp_path):
         "ohm.json:3: no plugin offers the backend type 'acpp', so the options of 'a' have no effect. "
         "Did you mean 'acp'? Available: acp, ray.",
         "ohm.json:3: no plugin offers the backend type '7', so the options of 'b' have no effect. Available: acp, ray.",
+    ]
+
+
+def test_a_backend_that_there_is_not_is_named_with_whom_it_keeps_from_running(tmp_path):
+    text = '{"subagentBackend": "Nonne",\n"subagents": {"finder": {"backend": "docker"}, "task": {"backend": "none"}}}'
+    assert told(tmp_path, text, backends) == [
+        "ohm.json:1: no plugin offers the backend 'Nonne', so no subagent without a backend of its own runs. "
+        "Did you mean 'none'? Available: interactive-shell, mine, none.",
+        "ohm.json:2: no plugin offers the backend 'docker', so 'finder' does not run. "
+        "Available: interactive-shell, mine, none.",
     ]
 
 

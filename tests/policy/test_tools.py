@@ -84,13 +84,15 @@ def test_what_a_project_would_add_to_a_profile_is_named_with_its_place():
 
 
 def test_a_tool_that_does_not_exist_is_left_out_and_named():
-    resolved = resolve_tools(ToolPolicy(allowed=("Raed", "ls", "fly")), ToolRules(denied=("swim",)), offered=("todo",))
+    resolved = resolve_tools(
+        ToolPolicy(allowed=("Raed", "ls", "fly")), ToolRules(denied=("swim",), source="f:2"), offered=("todo",)
+    )
     assert not isinstance(resolved, Err)
     assert resolved.ok_value.names == ("ls",)
     assert [str(one) for one in resolved.ok_value.diagnostics] == [
-        "The profile names 'Raed', 'fly', which are no child tools and are left out. "
+        "The profile names 'Raed', 'fly', which are no child tools and are left out. Did you mean 'read'? "
         "Available: read, bash, edit, write, grep, find, ls, code_search, todo.",
-        "The configuration names 'swim', which is no child tool and is left out. "
+        "The configuration (f:2) names 'swim', which is no child tool and is left out. "
         "Available: read, bash, edit, write, grep, find, ls, code_search, todo.",
     ]
 

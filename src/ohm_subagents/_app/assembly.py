@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from ohm_subagents._app.mounting import MountedSuites
 from ohm_subagents._app.services import Services, services_of
 from ohm_subagents._config.env import agent_dir, cache_dir, config_dir, home_dir, nesting, nesting_depth
-from ohm_subagents._config.load import LoadedConfig, load_config
+from ohm_subagents._config.load import CONFIG_FILE, DEFAULT, LoadedConfig, load_config
 from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents._config.trust import read_trust
 from ohm_subagents._orchestrator.admission.context import AdmissionContext
@@ -37,6 +37,7 @@ from ohm_subagents._profiles.timed_cache import TimedCache
 from ohm_subagents._store import opening as builtin_stores
 from ohm_subagents._store.opening import open_store
 from ohm_subagents._tools import hooks as builtin_suites
+from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.place import Place
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.stores import Store
     from ohm_subagents._plugins.suites.observer import Observer
     from ohm_subagents._plugins.suites.profile_source import ProfileSource
-    from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.ids import Clock
 
 
@@ -84,6 +84,8 @@ class Assembly:
         yield from self.trust().diagnostics()
         if isinstance(self.loaded, Ok):
             yield from self.loaded.ok_value.diagnostics
+        else:
+            yield Diagnostic(subject=CONFIG_FILE, message=str(self.loaded.err_value), severity="error")
         yield from self.catalog.diagnostics
         sources = self.sources_of_profiles
         agents = tuple(chain.from_iterable(source.names() for source in sources.values()))
@@ -95,7 +97,7 @@ class Assembly:
             yield from unmatched_suites(self.loaded.ok_value, self.host.tool_suites())
             yield from unmatched_plugins(self.loaded.ok_value, self.host.installed(), commands_of_plugins)
             yield from void_ceilings(self.loaded.ok_value, self.catalog.profiles)
-        yield from unmatched_agents(self.config.subagents.agent_profiles, agents)
+            yield from unmatched_agents(self.loaded.ok_value, agents)
         yield from chain.from_iterable(source.diagnostics() for source in sources.values())
         yield from self.services.diagnostics
         yield from self.host.diagnostics
@@ -141,7 +143,12 @@ class Assembly:
             sync=settings.store_sync,
             name_of=lambda profile_id: names.get(profile_id, profile_id),
         )
-        return open_store(settings.store if isinstance(self.loaded, Ok) else "memory", self.host.stores(), request)
+        chosen = settings.store if isinstance(self.loaded, Ok) else "memory"
+        return open_store(chosen, self.host.stores(), request, origin=self.origin("subagents.store"))
+
+    def origin(self, key: str) -> str:
+        """Return the place of a setting, as `LoadedConfig.origin` does; `default` if nothing could be read."""
+        return self.loaded.ok_value.origin(key) if isinstance(self.loaded, Ok) else DEFAULT
 
     def backends(self) -> Mapping[str, BackendSpec]:
         """Return the backends by id, one of them with the switch to another if `sdkFallbackToCli` says so."""

@@ -117,7 +117,9 @@ class Engine:
         if assembly.catalog.new_tools:
             self.assembly = assembly = self._with_names_of_their_own(assembly, ours)
         subagents = assembly.config.subagents
-        mounted = mount_all(assembly.config, self._suites, assembly.host.tool_suites(), self._suite_context)
+        mounted = mount_all(
+            assembly.config, self._suites, assembly.host.tool_suites(), self._suite_context, assembly.origin
+        )
         self.assembly = replace(assembly, mounted=replace(mounted, sources=self._sources))
         missing = self.store.error if isinstance(self.store, MissingStore) else None
         self._context = Err(missing) if missing else self.assembly.admission_context()

@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._config.load import DEFAULT
 from ohm_subagents._plugins.suites.settings import Settings
 from ohm_subagents._tools.mounting import PRIMARY, SHARED, Mounted, mount, name_beside
 from ohm_subagents.contract.profile import CHILD_TOOLS, FINALIZE
@@ -66,8 +67,16 @@ def mount_all(
     suites: tuple[str, ...] | None,
     specs: Mapping[str, ToolSuiteSpec],
     context: Callable[[str], SuiteContext],
+    origin: Callable[[str], str],
 ) -> MountedSuites:
-    """Mount every suite for children, and for the parent those that are asked for or configured."""
+    """Mount every suite for children, and for the parent those that are asked for or configured.
+
+    `origin` returns the place of a setting, or `default`.
+    """
+
+    def place(key: str) -> str:
+        found = origin(key)
+        return "" if found == DEFAULT or (key == "suites" and suites is not None) else found
 
     def for_children(name: str) -> SuiteContext:
         shared = specs[name].audience == "both"
@@ -84,8 +93,9 @@ def mount_all(
         for_children,
         reserved=dict.fromkeys((*CHILD_TOOLS, FINALIZE), "ohm-subagents"),
         redact=redact,
+        place=place,
     )
-    parent = mount(chosen, specs, context, kept={TASK: TASK}, redact=redact)
+    parent = mount(chosen, specs, context, kept={TASK: TASK}, redact=redact, place=place)
     return MountedSuites(parent=parent, child=child)
 
 

@@ -19,18 +19,19 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
     from pathlib import Path
 
+    from ohm_subagents._config.load import LoadedConfig
     from ohm_subagents._config.schema import OhmConfig
     from ohm_subagents._plugins.stores import StoreSpec
 
 
 @asynccontextmanager
-async def stored_tasks(config: OhmConfig, *, cwd: Path) -> AsyncGenerator[Store]:
+async def stored_tasks(loaded: LoadedConfig, *, cwd: Path) -> AsyncGenerator[Store]:
     """Open the store that a configuration names, to read from it: nothing is made, and nothing but the dead is changed.
 
     Tasks whose process has died are failed on the way, as the next `Ohm` would. Raises OSError where the store cannot
     be used; its text says why.
     """
-    directory = config_dir(process_env())
+    config, directory = loaded.config, config_dir(process_env())
 
     @cache
     def names() -> Mapping[str, str]:
@@ -45,7 +46,8 @@ async def stored_tasks(config: OhmConfig, *, cwd: Path) -> AsyncGenerator[Store]
         name_of=lambda profile_id: names().get(profile_id, profile_id),
         is_reader=True,
     )
-    async with opened(config.subagents.store, _specs(config), request) as store:
+    origin = loaded.origin("subagents.store")
+    async with opened(config.subagents.store, _specs(config), request, origin=origin) as store:
         yield store
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from ohm_subagents._config.accept import keep_valid
 from ohm_subagents._config.entries import SECTION
 from ohm_subagents._config.env import config_dir, environment
 from ohm_subagents._config.fold import Folded
-from ohm_subagents._config.layers import Layer, leaves, object_at, read_mapping, read_settings
+from ohm_subagents._config.layers import Layer, leaves, object_at, read_mapping, read_settings, value_at, with_value
 from ohm_subagents._config.permissions import Permissions, merge
-from ohm_subagents._config.reading import Reading
+from ohm_subagents._config.reading import Reading, unclear_models
 from ohm_subagents._config.reading import read as read_layer
 from ohm_subagents._config.regular_file import is_one_place
 from ohm_subagents._config.rules import PATH, overruled
@@ -21,6 +21,7 @@ from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents._config.tool_lists import KEY, not_granted
 from ohm_subagents._config.tool_rules import ToolRules, merge_tools
 from ohm_subagents._config.trust import trust_nothing
+from ohm_subagents._config.values import UnclearModel
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from ohm_subagents._config.trust import Covers
 
 CONFIG_FILE: Final = "ohm.json"
+DEFAULT: Final = "default"
+"""The origin of a value that nobody set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,12 +55,12 @@ class LoadedConfig:
         """Return `file:line`, `env NAME`, `config` or `default` for a dotted key, as for `outputMaxChars`."""
         parts = key.split(".")
         around = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
-        return next((self.origins[one] for one in around if one in self.origins), "default")
+        return next((self.origins[one] for one in around if one in self.origins), DEFAULT)
 
     def place(self, key: str) -> str:
-        """Return where an object is written: the origin of its first member; `ohm.json` for an empty one."""
+        """Return where a key is written, an object by its first member; `ohm.json` where that is not known."""
         written = next((at for name, at in self.origins.items() if name.startswith(f"{key}.")), self.origin(key))
-        return "ohm.json" if written == "default" else written
+        return "ohm.json" if written == DEFAULT else written
 
 
 def load_config(
@@ -87,12 +90,13 @@ def load_config(
     source = Layer(kind="given", source="", values=folded.values, places=folded.places)
     values, lacking = keep_valid(OhmConfig, folded.values, source.place, complete=True)
     origins = {".".join(path): str(source.place(path)) for path in leaves(values)}
+    origins |= {".".join(path): str(place) for path, place in source.places.items() if value_at(values, path) == {}}
     origins |= _rule_origins(permissions, readings)
     origins |= {f"subagents.profiles.{name}.{KEY}": rule.source for name, rule in tool_rules.items() if rule.source}
     loaded_from = tuple(one.source.source for one in readings)
     return Ok(
         LoadedConfig(
-            config=_config(values, folded, readings, permissions, tool_rules),
+            config=_config(replace(source, values=values), folded, readings, permissions, tool_rules),
             diagnostics=_in_reading_order((*diagnostics, *lacking), loaded_from),
             loaded_from=loaded_from,
             origins=origins,
@@ -101,18 +105,22 @@ def load_config(
 
 
 def _config(
-    values: Mapping[str, JsonValue],
+    source: Layer,
     folded: Folded,
     readings: tuple[Reading, ...],
     permissions: Permissions,
     tool_rules: Mapping[str, ToolRules],
 ) -> OhmConfig:
+    values = source.values
+    for path, fault in unclear_models(source).items():
+        unclear = UnclearModel(written=str(value_at(values, path)), why=str(fault))
+        values = with_value(values, path, cast("JsonValue", unclear))
     section, written = object_at(values, (SECTION,)), object_at(values, (SECTION, "profiles"))
     names = (*written, *sorted(tool_rules.keys() - written.keys()))
     entries = {name: {**object_at(written, (name,)), KEY: tool_rules.get(name)} for name in names}
     config = OhmConfig.model_validate({**values, SECTION: {**section, "permissions": permissions, "profiles": entries}})
-    unclear = {owner: why for one in reversed(readings) for owner, why in one.unclear.items()}
-    return config.model_copy(update={SECTION: config.subagents.with_trust(folded.ceilings, unclear)})
+    budgets = {owner: why for one in reversed(readings) for owner, why in one.unclear.items()}
+    return config.model_copy(update={SECTION: config.subagents.with_trust(folded.ceilings, budgets)})
 
 
 def _files(cwd: Path, env: Mapping[str, str], trusts: Covers) -> Result[tuple[Layer, ...], OhmError]:
@@ -160,6 +168,6 @@ def _rule_origins(permissions: Permissions, readings: Iterable[Reading]) -> dict
     origins = {f"{prefix}.subagents.{name}": rule.source for name, rule in permissions.subagents.items()}
     if any(one.rules.default for one in readings):
         origins[f"{prefix}.default"] = permissions.default.source
-    if permissions.routing_source != "default":
+    if permissions.routing_source != DEFAULT:
         origins[f"{prefix}.allowInternalRouting"] = permissions.routing_source
     return origins

@@ -68,7 +68,7 @@ def read(source: Layer) -> Reading:
             *wrong_budgets,
             *wrong_switches,
             *wrong_entries,
-            *_unclear_models(rest),
+            *unclear_models(rest).values(),
             *wrong_values,
             *without_effect(checked, OhmConfig),
         ),
@@ -83,8 +83,9 @@ def _repeated(layer: Layer) -> Iterator[Diagnostic]:
         )
 
 
-def _unclear_models(layer: Layer) -> Iterator[Diagnostic]:
+def unclear_models(layer: Layer) -> Mapping[KeyPath, Diagnostic]:
     """Name each value that is no model: it keeps the subagent from running on another one. Null says nothing."""
+    found: dict[KeyPath, Diagnostic] = {}
     entries = object_at(layer.values, ("subagents", "profiles"))
     holders: list[tuple[KeyPath, str]] = [(("subagents",), "every subagent without a model of its own")]
     holders += [(("subagents", "profiles", name), "the subagent") for name in entries]
@@ -95,4 +96,5 @@ def _unclear_models(layer: Layer) -> Iterator[Diagnostic]:
         place = layer.place((*path, "model"))
         said = quoted_value(value)
         message = f"'{place.key}' is {said}, but has to be {FORM}; it keeps {who} from running until corrected."
-        yield place.diagnostic(message, severity="error")
+        found[*path, "model"] = place.diagnostic(message, severity="error")
+    return found

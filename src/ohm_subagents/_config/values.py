@@ -129,6 +129,8 @@ class UnclearModel:
 
     written: str
     """The text, as it is written."""
+    why: str = ""
+    """The fault, with the place of the text; empty before the files are folded."""
 
     def __str__(self) -> str:
         return self.written

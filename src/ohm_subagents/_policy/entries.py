@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._config.load import DEFAULT
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.profile import fold_id
-from ohm_subagents.contract.spelling import nearest_name
+from ohm_subagents.contract.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from ohm_subagents._config.load import LoadedConfig
+    from ohm_subagents.contract.diagnostics import Severity
+
+_VOID: Final = "its options have no effect"
 
 
 def unmatched_entries(
@@ -33,28 +37,40 @@ def unmatched_entries(
 def unmatched_backends(
     loaded: LoadedConfig, backend_ids: Collection[str], type_ids: Callable[[], Iterable[str]]
 ) -> tuple[Diagnostic, ...]:
-    """Name each `subagents.backends.<id>` that no plugin offers, and that is of no type that one offers.
+    """Name each backend that subagents are to run on, and each `subagents.backends.<id>`, that no plugin offers.
 
-    `type_ids` is called only if some options name a type.
+    One whose type a plugin offers is offered too. `type_ids` is called only if some options name a type.
     """
     written = {one: options.get("type") for one, options in loaded.config.subagents.backends.items()}
-    plain = [(f"subagents.backends.{one}", one, "its options have") for one, named in written.items() if named is None]
+    plain = [(f"subagents.backends.{one}", one, _VOID) for one, named in written.items() if named is None]
     types = [
-        (f"subagents.backends.{one}.type", str(named), f"the options of '{one}' have")
+        (f"subagents.backends.{one}.type", str(named), f"the options of '{one}' have no effect")
         for one, named in written.items()
         if named is not None and one not in backend_ids
     ]
     return (
+        *_unoffered(loaded, "backend", _chosen_backends(loaded), backend_ids, severity="error"),
         *_unoffered(loaded, "backend", plain, backend_ids),
         *_unoffered(loaded, "backend type", types, type_ids() if types else ()),
     )
 
 
+def _chosen_backends(loaded: LoadedConfig) -> Iterator[tuple[str, str, str]]:
+    """Yield the keys that choose a backend, with the backend, and who does not run where there is none."""
+    if loaded.origin("subagentBackend") != DEFAULT:
+        yield "subagentBackend", loaded.config.subagent_backend, "no subagent without a backend of its own runs"
+    for name, entry in loaded.config.subagents.profiles.items():
+        if entry.backend is not None:
+            yield f"subagents.profiles.{name}.backend", entry.backend, f"'{name}' does not run"
+
+
 def unmatched_suites(loaded: LoadedConfig, suites: Iterable[str]) -> tuple[Diagnostic, ...]:
     """Name each suite of `suiteOptions` and of `subagents.redact` that no plugin offers."""
     redact = loaded.config.subagents.redact
-    written = [(f"suiteOptions.{suite}", suite, "its options have") for suite in loaded.config.suite_options]
-    written += [("subagents.redact", suite, "the name has") for suite in (() if isinstance(redact, bool) else redact)]
+    written = [(f"suiteOptions.{suite}", suite, _VOID) for suite in loaded.config.suite_options]
+    written += [
+        ("subagents.redact", suite, "the name has no effect") for suite in (() if isinstance(redact, bool) else redact)
+    ]
     return tuple(_unoffered(loaded, "tool suite", written, suites))
 
 
@@ -80,13 +96,15 @@ def unmatched_plugins(
     )
 
 
-def unmatched_agents(chosen: bool | tuple[str, ...] | None, names: Iterable[str]) -> tuple[Diagnostic, ...]:  # noqa: FBT001  the setting itself
+def unmatched_agents(loaded: LoadedConfig, names: Iterable[str]) -> tuple[Diagnostic, ...]:
     """Name each of `subagents.agentProfiles` that is no agent profile."""
+    chosen, key = loaded.config.subagents.agent_profiles, "subagents.agentProfiles"
     available = {name: name for name in sorted(names)}
     return tuple(
         Diagnostic(
-            subject="subagents.agentProfiles",
-            message=f"'subagents.agentProfiles' names '{name}', which is no agent profile. {_instead(name, available)}",
+            subject=key,
+            message=f"{loaded.place(key)}: '{key}' names '{name}', which is no agent profile. "
+            f"{_instead(name, available)}",
         )
         for name in (chosen if isinstance(chosen, tuple) else ())
         if name not in available
@@ -94,20 +112,25 @@ def unmatched_agents(chosen: bool | tuple[str, ...] | None, names: Iterable[str]
 
 
 def _unoffered(
-    loaded: LoadedConfig, kind: str, written: Iterable[tuple[str, str, str]], offered: Iterable[str]
+    loaded: LoadedConfig,
+    kind: str,
+    written: Iterable[tuple[str, str, str]],
+    offered: Iterable[str],
+    *,
+    severity: Severity = "warning",
 ) -> Iterator[Diagnostic]:
-    """Name each of the `written` keys, with the name in it and its subject, that is of nothing that is offered."""
+    """Name each of the `written` keys, with the name in it and what follows, that is of nothing that is offered."""
     available = {name: name for name in sorted(offered)}
-    for key, name, subject in written:
+    for key, name, outcome in written:
         if name not in available:
             yield Diagnostic(
                 subject=key,
-                message=f"{loaded.place(key)}: no plugin offers the {kind} '{name}', so {subject} no effect. "
+                message=f"{loaded.place(key)}: no plugin offers the {kind} '{name}', so {outcome}. "
                 f"{_instead(name, available)}",
+                severity=severity,
             )
 
 
 def _instead(written: str, available: Mapping[str, str]) -> str:
-    near = nearest_name(written, available)
-    hint = "" if near is None else f"Did you mean '{available[near]}'? "
-    return f"{hint}Available: {', '.join(available.values()) or '(none)'}."
+    names = available.values()
+    return f"{did_you_mean(written, names)}Available: {', '.join(names) or '(none)'}."

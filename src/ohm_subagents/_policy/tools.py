@@ -15,6 +15,7 @@ from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.profile import CHILD_TOOLS, ToolPolicy
 from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.contract.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -86,9 +87,8 @@ def resolve_tools(
     known = tuple(dict.fromkeys((*CHILD_TOOLS, *offered)))
     prefixes = tuple(sources)
     available = _with_its_own(known, policy, rules, prefixes) if is_agent else known
-    named = ((policy.allowed, policy.denied, "The profile"), (rules.allowed, rules.denied, "The configuration"))
     unasked = tuple(only_if_named)
-    unknown = () if is_agent else (one for row in named for one in _unknown(*row, available, prefixes))
+    unknown = () if is_agent else _unknown(policy, rules, available, prefixes)
     base = policy if rules.allowed is None else ToolPolicy(allowed=rules.allowed)
     listed = users if base.allowed is None else base.allowed
     denied = denied_tools(base, rules)
@@ -197,19 +197,16 @@ def _not_granted(
 
 
 def _unknown(
-    allowed: tuple[str, ...] | None,
-    denied: tuple[str, ...],
-    owner: str,
-    available: tuple[str, ...],
-    prefixes: tuple[str, ...],
+    policy: ToolPolicy, rules: ToolRules, available: tuple[str, ...], prefixes: tuple[str, ...]
 ) -> Iterator[Diagnostic]:
-    names = sorted({name for name in (*(allowed or ()), *denied) if not _exists(name, available, prefixes)})
-    if names:
-        verb = "is no child tool and is" if len(names) == 1 else "are no child tools and are"
-        yield Diagnostic(
-            subject="tools",
-            message=f"{owner} names {_quoted(names)}, which {verb} left out. Available: {', '.join(available)}.",
-        )
+    for owner, lists in (("The profile", policy), (f"The configuration ({rules.source})", rules)):
+        listed = (*(lists.allowed or ()), *lists.denied)
+        names = sorted({name for name in listed if not _exists(name, available, prefixes)})
+        if names:
+            verb = "is no child tool and is" if len(names) == 1 else "are no child tools and are"
+            instead = f"{''.join(did_you_mean(name, available) for name in names)}Available: {', '.join(available)}."
+            message = f"{owner} names {_quoted(names)}, which {verb} left out. {instead}"
+            yield Diagnostic(subject="tools", message=message)
 
 
 def _exists(name: str, available: tuple[str, ...], prefixes: tuple[str, ...]) -> bool:

@@ -13,6 +13,7 @@ from ohm_subagents._plugins.stores import StoreSpec
 from ohm_subagents._store.memory import MemoryStore, open_memory
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping
@@ -27,18 +28,20 @@ def ohm_stores() -> Iterable[StoreSpec]:
 
 
 @asynccontextmanager
-async def open_store(chosen: str, specs: Mapping[str, StoreSpec], request: StoreRequest) -> AsyncGenerator[Store]:
-    """Open the store of this id, which is flushed and closed at the end.
+async def open_store(
+    chosen: str, specs: Mapping[str, StoreSpec], request: StoreRequest, *, origin: str
+) -> AsyncGenerator[Store]:
+    """Open the store of this id, which is flushed and closed at the end. `origin` is the place that names it.
 
     Where it cannot be used, tasks are kept in memory, and where no plugin offers it, none may start.
     """
     if chosen not in specs:
-        yield MissingStore(unsupported(chosen, specs), request)
+        yield MissingStore(unsupported(chosen, specs, origin), request)
         return
     async with AsyncExitStack() as stack:
         store: Store
         try:
-            store = await stack.enter_async_context(opened(chosen, specs, request))
+            store = await stack.enter_async_context(opened(chosen, specs, request, origin=origin))
         except OSError as exc:
             message = f"Tasks are kept in memory only: {exc}."
             diagnostic = Diagnostic(subject="subagents.store", message=message)
@@ -56,20 +59,22 @@ class MissingStore(MemoryStore):
         self.error = error
 
 
-def unsupported(chosen: str, specs: Mapping[str, StoreSpec]) -> OhmError:
+def unsupported(chosen: str, specs: Mapping[str, StoreSpec], origin: str) -> OhmError:
     """Return the error for a store that no plugin offers."""
     offered = ", ".join(f"'{store_id}'" for store_id in sorted(specs))
     return OhmError(
         code=ErrorCode.UNSUPPORTED_STORE,
-        message=f"There is no store '{chosen}'.",
-        advice=f"Set subagents.store to one of {offered}.",
+        message=f"There is no store '{chosen}' ({origin}).",
+        advice=f"{did_you_mean(chosen, specs)}Set subagents.store to one of {offered}.",
     )
 
 
-def opened(chosen: str, specs: Mapping[str, StoreSpec], request: StoreRequest) -> AbstractAsyncContextManager[Store]:
+def opened(
+    chosen: str, specs: Mapping[str, StoreSpec], request: StoreRequest, *, origin: str
+) -> AbstractAsyncContextManager[Store]:
     """Return the store of this id, to be entered; raises OSError where no plugin offers it."""
     if chosen not in specs:
-        raise OSError(str(unsupported(chosen, specs)).removesuffix("."))
+        raise OSError(str(unsupported(chosen, specs, origin)).removesuffix("."))
     spec = specs[chosen]
     if (before := specs.get(spec.predecessor)) is None:
         return spec.open(request)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from pydantic import ValidationError
 from pydantic_core import PydanticCustomError
 
+from ohm_subagents._config.accept import meant_key
 from ohm_subagents.contract.text import encodable
 from ohm_subagents.contract.truncation import shortened
 
@@ -21,6 +22,13 @@ if TYPE_CHECKING:
 
 ASYNC: Final = "Return the task ids at once; the work goes on in the background, and op wait of task gives the answers."
 """The description of the argument `async`."""
+_WORDS: Final[Mapping[str, str]] = {
+    "string_type": "a text",
+    "tuple_type": "a list",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+}
 _OWN: Final = "not_"
 """The prefix of the error types of a suite's own checks, whose message says what is allowed."""
 
@@ -60,7 +68,11 @@ def whole_number(value: object) -> object:
 
 
 class WrongOptionError(ValueError):
-    """An option is wrong; the message is one sentence."""
+    """An option is wrong; the message is one sentence, or two with advice. `key` is the dotted key of the setting."""
+
+    def __init__(self, message: str, *, key: str = "") -> None:
+        super().__init__(message)
+        self.key = key
 
 
 def suite_options(shape: type[OptionsT], given: Mapping[str, JsonValue], *, suite: str) -> OptionsT:
@@ -69,8 +81,12 @@ def suite_options(shape: type[OptionsT], given: Mapping[str, JsonValue], *, suit
         return shape.model_validate(given)
     except ValidationError as invalid:
         first = invalid.errors(include_url=False)[0]
-        key = ".".join(str(part) for part in first["loc"])
-        known = ", ".join(field.alias or name for name, field in shape.model_fields.items())
-        otherwise = first["msg"].removeprefix("Input should be ")
-        wrong = explain_error(first, allowed={"extra_forbidden": f"the keys {known}"}, otherwise=otherwise)
-        raise WrongOptionError(f"'suiteOptions.{suite}.{key}' {wrong}".rstrip(".")) from None
+        key = ".".join(("suiteOptions", suite, *map(str, first["loc"])))
+        if first["type"] == "extra_forbidden":
+            known = [field.alias or name for name, field in shape.model_fields.items()]
+            advice = meant_key(str(first["loc"][-1]), known)
+            fact = f"is not a known key. {advice}"
+        else:
+            fact = explain_error(first, allowed=_WORDS, otherwise=first["msg"].removeprefix("Input should be "))
+        wrong = f"'{key}' {fact}"
+        raise WrongOptionError(wrong, key=key) from None

@@ -14,6 +14,7 @@ from ohm_subagents._tools.tool import failed, guarded_tool
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok
+from ohm_subagents.contract.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,6 +30,10 @@ PRIMARY: Final = "primary"
 """The suite whose collisions have a message of their own."""
 SHARED: Final = "subagent"
 """A name that tools of several suites may have: the later one is called `subagent_<suite>`."""
+
+
+def _nowhere(_key: str) -> str:
+    return ""
 
 
 def name_beside(suite: str) -> str:
@@ -53,11 +58,13 @@ def mount(
     reserved: Mapping[str, str] | None = None,
     kept: Mapping[str, str] | None = None,
     redact: bool | Sequence[str] = False,
+    place: Callable[[str], str] = _nowhere,
 ) -> Mounted:
     """Build the named suites in order. A tool whose name is taken is left out, with a diagnostic.
 
     `reserved` maps names that no suite may use to their owners; `kept` maps names to the only suite that may use them,
-    mounted or not. `redact` says which suites let no secret out (`is_redacted`).
+    mounted or not. `redact` says which suites let no secret out (`is_redacted`). `place` returns where a setting is
+    written, or nothing.
     """
     taken = dict(reserved or {})
     owners = kept or {}
@@ -67,11 +74,11 @@ def mount(
     for name in dict.fromkeys(names):
         spec = specs.get(name)
         if spec is None:
-            diagnostics.append(_unknown(name, specs))
+            diagnostics.append(_unoffered(name, specs, place("suites")))
             continue
         own = context(name)
         redaction = own.redaction if is_redacted(spec, redact) else None
-        for built in _built(spec, own if redaction is None else redacting_context(own), diagnostics):
+        for built in _built(spec, own if redaction is None else redacting_context(own), diagnostics, place):
             tool = _apart(built, name, taken)
             owner = taken.get(tool.name, owners.get(tool.name, name))
             if tool.name in taken or owner != name:
@@ -89,15 +96,18 @@ def _apart(tool: Tool, suite: str, taken: Mapping[str, str]) -> Tool:
     return tool
 
 
-def _built(spec: ToolSuiteSpec, context: SuiteContext, diagnostics: list[Diagnostic]) -> tuple[Tool, ...]:
+def _built(
+    spec: ToolSuiteSpec, context: SuiteContext, diagnostics: list[Diagnostic], place: Callable[[str], str]
+) -> tuple[Tool, ...]:
     try:
         return tuple(spec.build(context))
     except KeyboardInterrupt:
         raise
     except BaseException as exc:  # plugin collection: a suite that cannot be built costs its own tools
         logger.exception("Suite %s could not be built.", spec.name)
-        why = f"{exc}".rstrip(".") if isinstance(exc, WrongOptionError) else error_line(exc)
-        message = f"Tool suite '{spec.name}' could not be built: {why}."
+        at, why = (place(exc.key), f"{exc}") if isinstance(exc, WrongOptionError) else ("", f"{error_line(exc)}.")
+        fact = f"Tool suite '{spec.name}' could not be built"
+        message = f"{_placed(at, fact)}: {why}"
         diagnostics.append(Diagnostic(subject=spec.name, message=message, severity="error"))
         return ()
 
@@ -143,12 +153,15 @@ def _checking_tool(tool: Tool) -> Tool:
     return replace(tool, execute=execute)
 
 
-def _unknown(name: str, specs: Mapping[str, ToolSuiteSpec]) -> Diagnostic:
-    return Diagnostic(
-        subject=name,
-        message=f"No plugin offers the tool suite '{name}'. Available: {', '.join(sorted(specs))}.",
-        severity="error",
-    )
+def _unoffered(name: str, specs: Mapping[str, ToolSuiteSpec], place: str) -> Diagnostic:
+    fact = _placed(place, f"No plugin offers the tool suite '{name}'")
+    instead = f"{did_you_mean(name, specs)}Available: {', '.join(sorted(specs))}."
+    return Diagnostic(subject=name, message=f"{fact}. {instead}", severity="error")
+
+
+def _placed(place: str, sentence: str) -> str:
+    """Return a sentence with the place of its setting before it, where that is known."""
+    return f"{place}: {sentence[0].lower()}{sentence[1:]}" if place else sentence
 
 
 def _collision(tool: str, suite: str, owner: str) -> Diagnostic:

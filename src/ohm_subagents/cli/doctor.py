@@ -41,7 +41,6 @@ async def doctor(*, cwd: Path, config: Path | None) -> int:
             case Err(error):
                 configuration = [f"{_WRONG} {error}"]
                 subagents = [f"{_WRONG} none may run until the configuration can be read"]
-                faults.insert(0, Diagnostic(subject=CONFIG_FILE, message=str(error), severity="error"))
             case Ok(loaded):
                 files = [config] if config else [config_dir(parts.place.env) / CONFIG_FILE, cwd / ".pi" / CONFIG_FILE]
                 is_settled, trust = await trust_line(cwd)
@@ -91,12 +90,15 @@ def _defaults(parts: Inspection) -> Iterator[str]:
 def _subagents(ohm: Ohm, loaded: LoadedConfig, faults: list[Diagnostic]) -> Iterator[str]:
     """Yield a line for each subagent: its model and why, or the obstacle; add what its tools lack to the faults."""
     ready = Readiness(ohm, loaded)
+    obstacles = {profile.id: ready.obstacle(profile) for profile in ohm.profiles}
+    first = {one.why: profile_id for profile_id, one in reversed(obstacles.items()) if one is not None}
     for profile in ohm.profiles:
         tools = ready.tools_of(profile).ok()
         faults += (replace(one, message=f"{profile.id}: {one.message}") for one in (tools.diagnostics if tools else ()))
-        obstacle, model = ready.obstacle(profile), ready.model_of(profile)
+        obstacle, model = obstacles[profile.id], ready.model_of(profile)
         if obstacle is not None:
-            yield f"{_WRONG if obstacle.is_fault else _MISSING} {profile.id}: {obstacle.why}"
+            why = obstacle.why if first[obstacle.why] == profile.id else f"same as {first[obstacle.why]}"
+            yield f"{_WRONG if obstacle.is_fault else _MISSING} {profile.id}: {why}"
         elif model is None and not ready.is_ours(profile):
             backend = ready.backend_of(profile)
             how = "which echoes the task and runs no model" if backend == _ECHO else "which chooses the model itself"

@@ -9,6 +9,7 @@ from ohm_subagents.commands import BAD_USAGE, SUCCESS, TASK_FAILED, complain, pr
 from ohm_subagents.config import effective_decision, is_hidden, judge_call
 from ohm_subagents.contract.profile import Decision, PermissionRequest, fold_id
 from ohm_subagents.contract.result import Err
+from ohm_subagents.contract.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,8 +30,8 @@ def print_verdict(profile_id: str, ohm: Ohm, loaded: LoadedConfig, *, tool: str 
     wanted = fold_id(profile_id)
     profile = next((one for one in parts.profiles if fold_id(one.id) == wanted), None)
     if profile is None:
-        available = ", ".join(sorted(one.id for one in parts.profiles))
-        complain(f"No subagent is called '{profile_id}'. Available: {available}.")
+        ids = sorted(one.id for one in parts.profiles)
+        complain(f"No subagent is called '{profile_id}'. {did_you_mean(profile_id, ids)}Available: {', '.join(ids)}.")
         return BAD_USAGE
     ready = Readiness(ohm, loaded)
     opinions = parts.opinions(_request(profile, ready))

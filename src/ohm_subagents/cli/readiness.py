@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ohm_subagents.config import configured_model, effective_decision, resolve_tools
 from ohm_subagents.contract import Err, Ok
 from ohm_subagents.contract.model_pattern import FORM
+from ohm_subagents.contract.spelling import did_you_mean
 from ohm_subagents.plugin import CHILD_TOOLS, profile_key, validated_options
 from ohm_subagents.plugin import INTERACTIVE_SDK as IN_PROCESS
 from ohm_subagents.plugin import INTERACTIVE_SHELL as SHELL
@@ -117,7 +118,8 @@ class Readiness:
         backends = self.parts.backends
         spec = backends.get(backend_id)
         if spec is None:
-            yield Obstacle(why=f"no plugin offers the backend '{backend_id}'; available: {', '.join(sorted(backends))}")
+            instead = f"{did_you_mean(backend_id, backends)}Available: {', '.join(sorted(backends))}."
+            yield Obstacle(why=f"no plugin offers the backend '{backend_id}'. {instead}")
             return
         if (obstacle := self._unusable(spec)) is not None:
             yield Obstacle(why=obstacle.why)
@@ -142,8 +144,9 @@ class Readiness:
         pattern, decided = chosen
         spec = models.spec_of(pattern)
         if spec is None:
-            known = ", ".join(sorted(one.provider for one in models.specs))
-            yield Obstacle(why=f"no plugin offers the provider of {pattern}, {decided}; available: {known}")
+            known = sorted(one.provider for one in models.specs)
+            instead = f"{did_you_mean(pattern.provider, known)}Available: {', '.join(known)}."
+            yield Obstacle(why=f"no plugin offers the provider of {pattern}, {decided}. {instead}")
         elif not models.has_key(spec) and profile_key(profile, spec.provider) is None:
             yield Obstacle(why=f"{pattern}, {decided}, needs {' or '.join(spec.key_names)}", is_bootstrap=True)
 

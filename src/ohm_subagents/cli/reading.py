@@ -41,7 +41,7 @@ async def _read(show: Show, cwd: Path, config: Path | None) -> int:
     report(loaded.ok_value.diagnostics)
     async with AsyncExitStack() as stack:
         try:
-            store = await stack.enter_async_context(stored_tasks(loaded.ok_value.config, cwd=cwd))
+            store = await stack.enter_async_context(stored_tasks(loaded.ok_value, cwd=cwd))
         except OSError as exc:
             why = str(exc)
             complain(f"{why[:1].upper()}{why[1:]}.")

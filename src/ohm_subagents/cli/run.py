@@ -77,7 +77,7 @@ async def run(profile: str, prompt: str, *, model: str | None, backend: str | No
             report(one for one in watch.task.diagnostics if one.text not in told)
         if typed.as_json:
             _print_envelope(ended, watch.task, ohm.config.subagent_backend)
-        else:
+        elif isinstance(ohm.inspect().loaded, Ok):  # else all that is to say has been reported
             _print_answer(ended, watch.task, is_live=is_live, told=told)
     match ended:
         case Ok():

@@ -10,8 +10,13 @@ if TYPE_CHECKING:
 
 
 def nearest_name(written: str, known: Iterable[str], *, likeness: float = 0.7) -> str | None:
-    """Return the known name that is spelt most like `written`; None if none is so much like it, from 0 to 1."""
-    return next(iter(get_close_matches(written, tuple(known), n=1, cutoff=likeness)), None)
+    """Return the known name that is spelt most like `written`; None if none is so much like it, from 0 to 1.
+
+    Blanks around it and the case of letters do not count.
+    """
+    names = {name.casefold(): name for name in known}
+    near = get_close_matches(written.strip().casefold(), names, n=1, cutoff=likeness)
+    return names[near[0]] if near else None
 
 
 def did_you_mean(written: str, known: Iterable[str], *, likeness: float = 0.7) -> str:

@@ -152,7 +152,7 @@ async def test_rules_and_settings_of_agent_profiles_are_not_said_to_be_of_nobody
     place.agent("Secret")
     rules = {"secret": "deny", "delegate": "allow", "secert": "deny"}
     own = {"Secret": {"model": "a/b"}, "delegate": {"model": "a/b"}, "Secrets": {"model": "a/b"}}
-    config = {"subagentBackend": "scripted", "subagents": {"permissions": {"subagents": rules}, "profiles": own}}
+    config = {"subagentBackend": "none", "subagents": {"permissions": {"subagents": rules}, "profiles": own}}
     env = HERMETIC | {"PI_CODING_AGENT_DIR": str(place.agent_dir)}
     async with Ohm.open(cwd=place.cwd, env=env, config=config) as ohm:
         told = [str(one).partition(" Available:")[0] for one in ohm.diagnostics]
@@ -411,8 +411,8 @@ async def test_a_name_that_no_agent_profile_has_is_a_diagnostic(place):
     place.agent("Reviewer")
     async with place.opened(config=offered(["reviewer"])) as surface:
         assert [str(one) for one in surface.ohm.diagnostics] == [
-            "'subagents.agentProfiles' names 'reviewer', which is no agent profile. Did you mean 'Reviewer'? "
-            "Available: Reviewer."
+            "config: 'subagents.agentProfiles' names 'reviewer', which is no agent profile. "
+            "Did you mean 'Reviewer'? Available: Reviewer."
         ]
 
 

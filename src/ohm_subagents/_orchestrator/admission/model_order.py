@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.model_pattern import FORM, ModelPattern, parse_model_pattern
+from ohm_subagents.contract.model_pattern import ModelPattern, parse_model_pattern
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
@@ -49,25 +49,19 @@ def configured_model(
     Returns `invalid_model` for one that is written and is none: no other one runs instead.
     """
     if own.model is not None:
-        return _clear(own.model, f"subagents.{profile.id}.model", "subagent")
+        return _clear(own.model, "subagent")
     if profile.model is not None:
         return Ok(NamedModel(pattern=profile.model, by="profile"))
     if profile.agent is not None and (profile.agent.model or profile.agent.provider):
         return Ok(None)  # it names one that only its agent can complete
     if common is not None:
-        return _clear(common, "subagents.model (or OHM_MODEL)", "common")
+        return _clear(common, "common")
     return Ok(None)
 
 
 def _clear(
-    model: ModelPattern | UnclearModel, key: str, by: Literal["subagent", "common"]
+    model: ModelPattern | UnclearModel, by: Literal["subagent", "common"]
 ) -> Result[NamedModel | None, OhmError]:
     if isinstance(model, ModelPattern):
         return Ok(NamedModel(pattern=model, by=by))
-    return Err(
-        OhmError(
-            code=ErrorCode.INVALID_MODEL,
-            message=f"{key} is {model.written!r}, which is no model.",
-            advice=f"Expected {FORM}.",
-        )
-    )
+    return Err(OhmError(code=ErrorCode.INVALID_MODEL, message=model.why))

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from ohm_subagents._plugins.backends.backend_type import TYPE_KEY
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
-from ohm_subagents.contract.spelling import nearest_name
+from ohm_subagents.contract.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.backends.interface import BackendSpec, Options
     from ohm_subagents._plugins.suites.tool import JsonObject
 
-_CLOSE: Final = 0.75
 _WORDS: Final[Mapping[str, str]] = MappingProxyType(
     {
         **dict.fromkeys(("tuple_type", "list_type"), "a list"),
@@ -60,7 +59,9 @@ def _fact(spec: BackendSpec, error: ErrorDetails) -> str:
         case {"type": "extra_forbidden", "loc": (str(name),)} if name == TYPE_KEY:
             return f"'{key}' has no effect: a plugin offers the backend '{spec.id}' itself. Give yours another id."
         case {"type": "extra_forbidden"}:
-            return f"'{key}' is not an option of backend '{spec.id}'.{_guess(spec, error)}"
+            known = (field.alias or name for name, field in spec.options.model_fields.items())
+            guess = did_you_mean(str(error["loc"][-1]), known)
+            return f"'{key}' is not an option of backend '{spec.id}'. {guess}".rstrip()
         case {"type": "too_short", "ctx": {"min_length": 1}}:
             return f"'{key}' must have at least one entry."
         case {"type": "string_too_short", "ctx": {"min_length": 1}}:
@@ -73,10 +74,3 @@ def _fact(spec: BackendSpec, error: ErrorDetails) -> str:
             return f"'{key}' must be {_WORDS[type_]}."
         case _:
             return f"'{key}' is not valid: {error['msg']}."
-
-
-def _guess(spec: BackendSpec, error: ErrorDetails) -> str:
-    """Return `Did you mean …?` for a misspelt option, or nothing."""
-    known = [field.alias or name for name, field in spec.options.model_fields.items()]
-    name = nearest_name(str(error["loc"][-1]), known, likeness=_CLOSE)
-    return "" if name is None else f" Did you mean '{name}'?"

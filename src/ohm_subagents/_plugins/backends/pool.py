@@ -18,6 +18,7 @@ from ohm_subagents._plugins.backends.options import validated
 from ohm_subagents._plugins.backends.preparation import PreparingBackend, Unprepared, not_ready
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.contract.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
@@ -224,7 +225,7 @@ def _unsupported(backend_id: str, specs: Mapping[str, BackendSpec]) -> OhmError:
     return OhmError(
         code=ErrorCode.UNSUPPORTED_BACKEND,
         message=f"No plugin offers the subagent backend '{backend_id}'.",
-        advice=f"Set subagentBackend to one of: {', '.join(sorted(specs))}.",
+        advice=f"{did_you_mean(backend_id, specs)}Set subagentBackend to one of: {', '.join(sorted(specs))}.",
     )
 
 

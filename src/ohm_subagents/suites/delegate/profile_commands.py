@@ -13,6 +13,7 @@ from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.model_pattern import FORM
 from ohm_subagents.contract.place import Place
 from ohm_subagents.contract.result import Err
+from ohm_subagents.contract.spelling import did_you_mean
 from ohm_subagents.plugin import INTERACTIVE_SDK
 from ohm_subagents.store import MemoryStore
 from ohm_subagents.suites.delegate.agents import (
@@ -186,8 +187,9 @@ async def _warn(path: str, typed: NewProfile) -> None:
             if profile.model is None and profile.agent and profile.agent.model:
                 complain(f"warning: The model '{profile.agent.model}' names no provider. Expected {FORM}.")
             elif profile.model is not None and parts.models.spec_of(profile.model) is None:
-                known = ", ".join(sorted(one.provider for one in parts.models.specs))
-                complain(f"warning: No plugin offers the provider of '{profile.model}'. Available: {known}.")
+                known = sorted(one.provider for one in parts.models.specs)
+                instead = f"{did_you_mean(profile.model.provider, known)}Available: {', '.join(known)}."
+                complain(f"warning: No plugin offers the provider of '{profile.model}'. {instead}")
 
 
 def _unfit(text: str) -> OhmError | None:
