@@ -8,9 +8,10 @@ import pytest
 from loops import one_loop
 from surface import item, mounted
 
+from ohm_subagents import Ohm
 from ohm_subagents.contract import Send, Start
 from ohm_subagents.suites.delegate.attachments import Attachment, preface
-from ohm_subagents.testing import EventLog, Step
+from ohm_subagents.testing import HERMETIC, EventLog, Step
 
 pytestmark = pytest.mark.anyio
 
@@ -28,7 +29,7 @@ def anyio_backend(request):
 def before(cwd, *files, context="", is_confined=False):
     """Return what precedes a prompt."""
     wanted = tuple(Attachment(path=one) if isinstance(one, str) else one for one in files)
-    return partial(preface, wanted, context, cwd, is_confined=is_confined)
+    return partial(preface, wanted, context, cwd, is_confined=is_confined, left_out=str)
 
 
 async def asked(tmp_path, *files, prompt="P", **fields):
@@ -91,6 +92,21 @@ async def test_blocks_stand_in_their_order_then_the_context_then_the_prompt_as_i
     )
 
     assert prompt == "=== a.txt ===\nA\n\n[file not found: b.txt]\n\n=== c.txt ===\nC\n\nPreviously:\n\n…\n\n  P\n"
+
+
+async def test_a_file_that_was_named_and_not_found_is_told_beside_the_answer(tmp_path):
+    (tmp_path / "there.py").write_text("x = 1\n")
+    files = ["there.py", "nowhere.py"]
+    named = [{"name": "a", "prompt": "P", "files": files}, {"name": "b", "prompt": "P", "files": files[:1]}]
+    config = {"subagentBackend": "none", "subagents": {"store": "memory"}}
+    async with Ohm.open(cwd=tmp_path, env=HERMETIC, config=config, suites=["delegate"]) as ohm:
+        told = await ohm.call("delegate_to_subagents", {"tasks": named})
+
+    first, second = told.text.splitlines()
+    assert first.endswith(") [file not found: nowhere.py]")
+    assert "[file" not in second
+    assert [one.get("leftOut") for one in told.details["windows"]] == [["file not found: nowhere.py"], None]
+    assert "Note: file not found: nowhere.py" in told.render(expanded=True, width=80)
 
 
 async def test_a_text_may_precede_a_prompt_as_it_is(tmp_path):

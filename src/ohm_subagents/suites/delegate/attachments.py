@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.files import MAX_BYTES, read_regular
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+
+    from ohm_subagents.contract.result import Result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,36 +34,48 @@ class Attachment:
     tail: int | None = None
 
 
-def preface(files: Iterable[Attachment], context: str, cwd: Path, *, is_confined: bool) -> str:
-    """Return the blocks of the files, then the context. Reads files, so call it in a thread."""
-    blocks = [block(wanted, cwd, is_confined=is_confined) for wanted in files]
+def preface(
+    files: Iterable[Attachment], context: str, cwd: Path, *, is_confined: bool, left_out: Callable[[str], None]
+) -> str:
+    """Return the blocks of the files, then the context. Reads files, so call it in a thread.
+
+    A file that cannot be had is one line in brackets, and `left_out` is called with the reason.
+    """
+    blocks: list[str] = []
+    for wanted in files:
+        match block(wanted, cwd, is_confined=is_confined):
+            case Ok(text):
+                blocks.append(text)
+            case Err(why):
+                blocks.append(f"[{why}]")
+                left_out(why)
     return "\n\n".join(part for part in (*blocks, context) if part)
 
 
-def block(wanted: Attachment, cwd: Path, *, is_confined: bool) -> str:
-    """Return the lines of a file below its path as given, or one line that says why there are none.
+def block(wanted: Attachment, cwd: Path, *, is_confined: bool) -> Result[str, str]:
+    """Return the lines of a file below its path as given, or why there are none.
 
     With `is_confined`, a file outside of `cwd` is not read.
     """
     try:
         path = Path(cwd, wanted.path)
         if is_confined and not _is_within(path, cwd):
-            return f"[access denied: path outside project directory: {wanted.path}]"
+            return Err(f"access denied: path outside project directory: {wanted.path}")
         found = path.stat()
         if not stat.S_ISREG(found.st_mode):
             return _unreadable(wanted)
         if found.st_size > MAX_BYTES:
-            return f"[file too large: {wanted.path} ({_kib(found.st_size)}KB, limit {_kib(MAX_BYTES)}KB)]"
+            return Err(f"file too large: {wanted.path} ({_kib(found.st_size)}KB, limit {_kib(MAX_BYTES)}KB)")
         text = read_regular(path).decode()
     except (FileNotFoundError, NotADirectoryError):
-        return f"[file not found: {wanted.path}]"
+        return Err(f"file not found: {wanted.path}")
     except (OSError, ValueError):  # the latter for bytes that are no UTF-8, and for what can be no path
         return _unreadable(wanted)
-    return f"=== {wanted.path} ===\n{_chosen(text, wanted)}"
+    return Ok(f"=== {wanted.path} ===\n{_chosen(text, wanted)}")
 
 
-def _unreadable(wanted: Attachment) -> str:
-    return f"[could not read file: {wanted.path}]"
+def _unreadable(wanted: Attachment) -> Result[str, str]:
+    return Err(f"could not read file: {wanted.path}")
 
 
 def _is_within(path: Path, cwd: Path) -> bool:

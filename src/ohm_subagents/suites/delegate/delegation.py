@@ -33,6 +33,8 @@ from ohm_subagents.suites.delegate.subagent import SubAgent, new_subagent
 from ohm_subagents.suites.delegate.transcripts import resume_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ohm_subagents.suite import Event, Preface, Profile, Reply, Result, SuiteContext, Task, TaskId
     from ohm_subagents.suites.delegate.agents import AgentRepository
     from ohm_subagents.suites.delegate.inputs import DelegateFields, DelegateTaskFields
@@ -107,7 +109,7 @@ class Delegation:
                 cwd=None if task.cwd is None else Path(task.cwd),
             ),
             is_one_shot=True,
-            preface=self._preface(task, context),
+            preface=self._preface(task, context, subagent.left_out.append),
             session=Session(id=SessionId(session_id)),
         )
 
@@ -124,12 +126,12 @@ class Delegation:
             return found
         return self._agents.complete(found.ok_value, self._context.host.active_tools())
 
-    def _preface(self, task: DelegateTaskFields, context: str) -> Preface:
+    def _preface(self, task: DelegateTaskFields, context: str, left_out: Callable[[str], None]) -> Preface:
         """Return the files of a task, read when its run begins, and the transcript that it continues."""
         if not task.files:
             return context
         cwd, is_confined = Path(task.cwd or self._context.place.cwd), self._options.files_outside_cwd == "deny"
-        return partial(preface, task.attachments, context, cwd, is_confined=is_confined)
+        return partial(preface, task.attachments, context, cwd, is_confined=is_confined, left_out=left_out)
 
     def _limits(self, task: DelegateTaskFields) -> Limits:
         """Return the limits of this suite, and the configured ones of every run but the one of silence."""

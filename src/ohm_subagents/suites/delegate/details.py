@@ -39,7 +39,8 @@ class Window(ModelChoice, Progress):
     """One sub-agent, live or over. Stamps are epoch milliseconds, `timeout` is in seconds.
 
     `lines` are the newest ones, as many as a window shows; `all_messages` are all that are kept. `notes` say what was
-    not done as asked for, and why something failed where shorter words are fixed for it.
+    not done as asked for, and why something failed where shorter words are fixed for it. `left_out` are the reasons
+    why files that were named are not in the prompt.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Window(ModelChoice, Progress):
     completed_at: int | None = None
     timeout: float = 600
     notes: tuple[str, ...] | None = None
+    left_out: tuple[str, ...] | None = None
 
 
 class Windows(DetailsModel):

@@ -112,4 +112,5 @@ def _result_line(window: Window) -> str:
         why = f" — {window.error_message}" if window.error_message else ""
         line = f"✗ {name}: error{why}"
     profile = f" ({window.profile_info})" if window.profile_info else ""
-    return f"{line} (session: {window.session_id}){profile}"
+    left_out = "".join(f" [{' '.join(printable(why).split())}]" for why in window.left_out or ())
+    return f"{line} (session: {window.session_id}){profile}{left_out}"

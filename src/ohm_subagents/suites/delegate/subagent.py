@@ -30,6 +30,8 @@ class SubAgent:
     ended: Ending = field(default_factory=lambda: Ending(status="running"))
     is_known: bool = False
     task_id: TaskId | None = None
+    left_out: list[str] = field(default_factory=list[str])
+    """The reasons why files are not in the prompt; added to in a thread, before the run begins."""
 
     def end(self, ended: Ending, *, at_ms: int) -> None:
         """Show and keep how it ended."""
@@ -40,6 +42,7 @@ class SubAgent:
             stop_reason=ended.stop_reason,
             error_message=ended.error_message,
             notes=(*self.fields.ignored, *ended.notes) or None,
+            left_out=tuple(self.left_out) or None,
             completed_at=at_ms,
         )
 

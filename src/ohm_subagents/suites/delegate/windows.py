@@ -151,7 +151,7 @@ def _body(window: Window, view: View) -> Iterator[str]:
         yield from _drawn(line, view)
     if window.error_message:
         yield from _told("error", f"Error: {window.error_message}", view)
-    for note in window.notes or ():
+    for note in (*(window.left_out or ()), *(window.notes or ())):
         yield from _told("warning", f"Note: {note}", view)
 
 
