@@ -18,7 +18,7 @@ def acp(
     ] = None,
     config: Config = None,
 ) -> None:
-    """Be an agent for an editor (Agent Client Protocol), on standard input and output."""
+    """Be an agent for editors, over the Agent Client Protocol."""
     if find_spec("acp") is None:
         from ohm_subagents.plugin import install_command
 
