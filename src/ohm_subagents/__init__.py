@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ohm_subagents._app.opening import OpenOptions
     from ohm_subagents._app.options import CallOptions, RunOptions
     from ohm_subagents._app.script import run_sync
+    from ohm_subagents._app.streams import EventStream
     from ohm_subagents._app.sync import CallSync, HandleSync, OhmSync
     from ohm_subagents._concurrency.own_loop import ClosedError, WrongEventLoopError
     from ohm_subagents._orchestrator.observe.logger import Logger
@@ -42,6 +43,7 @@ __all__ = [
     "Envelope",
     "Err",
     "ErrorCode",
+    "EventStream",
     "Handle",
     "HandleSync",
     "Image",
@@ -75,6 +77,7 @@ _load, __dir__ = lazy_names(
         "_app.opening": "OpenOptions",
         "_app.options": "CallOptions RunOptions",
         "_app.script": "run_sync",
+        "_app.streams": "EventStream",
         "_app.sync": "CallSync HandleSync OhmSync",
         "_concurrency.own_loop": "ClosedError WrongEventLoopError",
         "_orchestrator.observe.logger": "Logger",

@@ -2,9 +2,7 @@
 
 import anyio
 import pytest
-from acp import RequestError, image_block, resource_block, resource_link_block, text_block
-from acp.helpers import embedded_text_resource
-from acp_editor import editor_of
+from acp_editor import editor_of, refused
 
 from ohm_subagents import ErrorCode, OhmError
 from ohm_subagents.acp import acp_agent
@@ -98,10 +96,19 @@ async def test_todos_are_a_plan(tmp_path):
     assert [each.content for each in theirs.entries] == ["a"]
 
 
-async def test_an_answer_that_was_not_streamed_is_one_message(tmp_path):
-    async with quick_ohm("whole") as ohm, editor_of(acp_agent(ohm)) as editor:
+@pytest.mark.parametrize(
+    ("streamed", "answer", "shown"),
+    [
+        ((), "whole", "whole"),
+        (("One.", "Two."), "One.\n\nTwo.", "One.Two."),
+        (("Let me see.",), "Handed in.", "Let me see.\n\nHanded in."),
+    ],
+)
+async def test_an_answer_is_shown_once_whether_it_was_streamed_or_not(tmp_path, streamed, answer, shown):
+    step = Step(text=answer, events=tuple(TextDelta(text=text) for text in streamed))
+    async with quick_ohm(step) as ohm, editor_of(acp_agent(ohm)) as editor:
         await editor.ask(await editor.opened(tmp_path), "Go")
-    assert editor.said() == "whole"
+    assert editor.said() == shown
 
 
 async def test_a_second_prompt_continues_the_session(tmp_path):
@@ -136,7 +143,7 @@ async def test_cost_and_context_are_told_and_the_cost_is_that_of_the_session(tmp
 
 async def test_a_cancelled_prompt_keeps_what_was_said(tmp_path):
     step = Step(events=(TextDelta(text="So far."), ToolStarted(call_id="1", tool="bash")), gate=anyio.Event())
-    async with quick_ohm(step) as ohm, editor_of(acp_agent(ohm)) as editor:
+    async with quick_ohm(step, "Again.") as ohm, editor_of(acp_agent(ohm)) as editor:
         session = await editor.opened(tmp_path)
         answers = []
 
@@ -151,6 +158,7 @@ async def test_a_cancelled_prompt_keeps_what_was_said(tmp_path):
                 while not answers:
                     await anyio.lowlevel.checkpoint()
         (kept,) = ohm.store.session(session)
+        assert (await editor.ask(session, "Go on")).stop_reason == "end_turn"
 
     assert (answers[0].stop_reason, kept.status, kept.text) == ("cancelled", "cancelled", "So far.")
     assert editor.of("tool_call_update")[-1].status == "failed"
@@ -177,7 +185,7 @@ async def test_any_other_failure_is_one_message_and_an_error_with_its_code(tmp_p
         quick_ohm(Step(error=error, events=(TextDelta(text="So far."),))) as ohm,
         editor_of(acp_agent(ohm)) as ed,
     ):
-        with pytest.raises(RequestError, match=r"^It is busy\. Wait\.$") as raised:
+        with refused(r"^It is busy\. Wait\.$") as raised:
             await ed.ask(await ed.opened(tmp_path), "Go")
     assert ed.said() == "So far.\n\nIt is busy. Wait."
     assert raised.value.data == {
@@ -188,14 +196,25 @@ async def test_any_other_failure_is_one_message_and_an_error_with_its_code(tmp_p
     }
 
 
+async def test_a_prompt_that_is_refused_says_why_and_the_next_one_works(tmp_path):
+    async with quick_ohm("done") as ohm, editor_of(acp_agent(ohm)) as editor:
+        session = await editor.opened(tmp_path)
+        with refused("^The prompt is blank"):
+            await editor.ask(session, " \n")
+        assert (await editor.ask(session, "Go")).stop_reason == "end_turn"
+
+
 async def test_links_and_files_of_a_prompt_are_text_and_an_image_is_refused(tmp_path):
+    from acp import image_block, resource_block, resource_link_block, text_block
+    from acp.helpers import embedded_text_resource
+
     backend = ScriptedBackend("done")
     async with quick_ohm(backend=backend) as ohm, editor_of(acp_agent(ohm)) as editor:
         session = await editor.opened(tmp_path)
         file = resource_block(embedded_text_resource("file:///src/b.py", "x = 1"))
         link = resource_link_block("a b.py", "file:///src/a%20b.py")
         await editor.connection.prompt(session_id=session, prompt=[text_block("See "), link, file])
-        with pytest.raises(RequestError, match="The prompt has content of the type 'image/png'; allowed: text"):
+        with refused("The prompt has content of the type 'image/png'; allowed: text"):
             await editor.connection.prompt(session_id=session, prompt=[image_block("AAAA", "image/png")])
 
     expected = "See [a b.py](/src/a b.py)\n<resource uri='/src/b.py'>\nx = 1\n</resource>\n"

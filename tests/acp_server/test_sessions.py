@@ -2,9 +2,7 @@
 
 import anyio
 import pytest
-from acp import PROTOCOL_VERSION, RequestError
-from acp.schema import InitializeResponse
-from acp_editor import editor_of
+from acp_editor import editor_of, refused
 
 from ohm_subagents.acp import acp_agent
 from ohm_subagents.acp.greeting import greeting
@@ -28,6 +26,9 @@ def values(options, option_id):
 
 
 async def test_the_first_answer_is_the_one_of_the_agent():
+    from acp import PROTOCOL_VERSION
+    from acp.schema import InitializeResponse
+
     async with quick_ohm() as ohm, editor_of(acp_agent(ohm)) as editor:
         answer = await editor.connection.initialize(protocol_version=1)
         future = await editor.connection.initialize(protocol_version=99)
@@ -64,13 +65,13 @@ async def test_a_task_of_any_door_is_a_session_by_its_id_and_is_loaded_when_it_e
         async with anyio.create_task_group() as group:
             group.start_soon(lambda: editor.connection.load_session(f"{tmp_path}", handle.id))
             await editor.told("agent_message_chunk")
-            with pytest.raises(RequestError, match=r"is still running\. Wait for it to complete"):
+            with refused(r"is still running\. Wait for it to complete"):
                 await editor.ask(handle.id, "More")
             step.gate.set()
         answer = await editor.ask(handle.id, "More")
-        first, refused, second = ohm.store.session(ohm.task(handle.id).session_id)
+        first, turned_away, second = ohm.store.session(ohm.task(handle.id).session_id)
 
-    assert (first.id, refused.error.code, second.assignment.resumed_from) == (handle.id, "session_busy", handle.id)
+    assert (first.id, turned_away.error.code, second.assignment.resumed_from) == (handle.id, "session_busy", handle.id)
     assert (second.status, answer.stop_reason) == ("succeeded", "end_turn")
     assert editor.said().startswith("So far. ")
 
@@ -94,7 +95,7 @@ async def test_a_closed_session_is_cancelled_and_gone(tmp_path):
             await editor.told("agent_message_chunk")
             await editor.connection.close_session(session_id=session)
         (kept,) = ohm.store.session(session)
-        with pytest.raises(RequestError, match=f"There is no session '{session}' here"):
+        with refused(f"There is no session '{session}' here"):
             await editor.ask(session, "Go")
     assert kept.status == "cancelled"
 
@@ -178,7 +179,7 @@ WRONG = {
 async def test_a_request_that_is_wrong_is_refused_in_one_sentence(tmp_path, wrong):
     send, sentence = WRONG[wrong]
     async with quick_ohm() as ohm, editor_of(acp_agent(ohm)) as editor:
-        with pytest.raises(RequestError, match=f"^{sentence}"):
+        with refused(f"^{sentence}"):
             await send(editor, tmp_path)
 
 
@@ -190,10 +191,10 @@ async def test_a_choice_that_is_wrong_is_refused_with_those_that_are_allowed(tmp
             ("model", "gpt", "Invalid subagent model 'gpt'"),
             ("colour", "red", "There is no option 'colour'; allowed: 'subagent', 'model'"),
         ):
-            with pytest.raises(RequestError, match=sentence):
+            with refused(sentence):
                 await editor.connection.set_config_option(config_id=option, session_id=session, value=value)
     async with quick_ohm() as ohm, editor_of(acp_agent(ohm, profile="nobody")) as editor:
-        with pytest.raises(RequestError, match="There is no subagent 'nobody'; allowed: "):
+        with refused("There is no subagent 'nobody'; allowed: "):
             await editor.opened(tmp_path)
 
 
@@ -204,7 +205,7 @@ async def test_a_prompt_while_one_is_running_is_refused(tmp_path):
         async with anyio.create_task_group() as group:
             group.start_soon(editor.ask, session, "Go")
             await editor.told("agent_message_chunk")
-            with pytest.raises(RequestError, match="Wait for its end, or cancel it"):
+            with refused("Wait for its end, or cancel it"):
                 await editor.ask(session, "And?")
             step.gate.set()
 
@@ -213,5 +214,5 @@ async def test_a_prompt_after_the_ohm_is_closed_says_so(tmp_path):
     async with quick_ohm() as ohm:
         agent = acp_agent(ohm)
     async with editor_of(agent) as editor:
-        with pytest.raises(RequestError, match="This Ohm is closed"):
+        with refused("This Ohm is closed"):
             await editor.ask(await editor.opened(tmp_path), "Go")

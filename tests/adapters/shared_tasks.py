@@ -4,7 +4,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import anyio
 import door_contract
-from acp_editor import editor_of
 from acting import ActingBackend
 
 from ohm_subagents import Ohm
@@ -113,6 +112,8 @@ async def doors_of(place):
         await anyio.wait_all_tasks_blocked()
         released[0].set()
         released[0] = anyio.Event()
+
+    from acp_editor import editor_of
 
     env = HERMETIC | {"PI_CONFIG_DIR": f"{place}", "OHM_SUBAGENTS_STORE": "sqlite"}
     async with AsyncExitStack() as stack:

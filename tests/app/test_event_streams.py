@@ -4,6 +4,7 @@ from contextlib import aclosing
 
 import pytest
 
+from ohm_subagents import EventStream
 from ohm_subagents._app import streams
 from ohm_subagents.contract import Checkpointed, DiagnosticRaised, TaskSettled, TextDelta, ToolEnded, ToolStarted
 from ohm_subagents.testing import ScriptedBackend, Step, quick_ohm
@@ -22,6 +23,18 @@ async def read_late(*events, **options):
         while not isinstance(rest[-1].event, TaskSettled):
             rest.append(await anext(stream))
     return [one.event for one in rest]
+
+
+async def test_a_stream_that_observes_a_run_has_each_of_its_events():
+    backend = ScriptedBackend(Step(events=(TextDelta(text="a"), Checkpointed(state="s")), text="done"))
+    async with quick_ohm(backend=backend) as ohm:
+        with EventStream() as stream:
+            await ohm.run("finder", "p", observer=stream)
+            stream.end()
+            kinds = [(each.task_id, each.event.kind) async for each in stream]
+
+    expected = ("task_queued", "run_started", "text_delta", "run_ended", "task_settled")
+    assert kinds == [("task_1", kind) for kind in expected]
 
 
 def tools(number):

@@ -1,16 +1,23 @@
-"""The client side of the ACP library as an editor, over pipes, and what it is told."""
+"""The client side of the ACP library as an editor, over pipes, and what it is told.
+
+The library is imported when it is used: that takes half a second, and every worker imports every file of tests.
+"""
 
 import asyncio
 import os
 from contextlib import asynccontextmanager, suppress
 
 import anyio
-from acp import connect_to_agent, text_block
-
-from ohm_subagents.acp.connection import serve
-from ohm_subagents.commands import Wire
+import pytest
 
 PATIENCE_S = 30
+
+
+def refused(sentence):
+    """Expect that a request is refused; `sentence` is a pattern."""
+    from acp import RequestError
+
+    return pytest.raises(RequestError, match=sentence)
 
 
 class Editor:
@@ -33,6 +40,8 @@ class Editor:
         return (await self.connection.new_session(cwd=f"{cwd}", mcp_servers=[], **more)).session_id
 
     async def ask(self, session_id, *texts):
+        from acp import text_block
+
         return await self.connection.prompt(session_id=session_id, prompt=[text_block(text) for text in texts])
 
     async def told(self, kind):
@@ -56,6 +65,11 @@ class Editor:
 @asynccontextmanager
 async def editor_of(agent):
     """An editor that is connected to an agent in this process."""
+    from acp import connect_to_agent
+
+    from ohm_subagents.acp.connection import serve
+    from ohm_subagents.commands import Wire
+
     from_editor, to_agent = os.pipe()
     from_agent, to_editor = os.pipe()
     editor, loop = Editor(), asyncio.get_running_loop()

@@ -46,11 +46,13 @@ _PIECE: Final = 4096
 class EventStream:
     """An observer whose events one reader takes, in their order; nothing waits for the reader.
 
-    Of many that wait, the pieces of one text are joined. If more waits than `MAX_WAITING` or `MAX_CHARS`, the older
-    half is left out, and a diagnostic in its place says so.
+    Give it as the `observer` of `Ohm.run`, and read it at the same time. Of many events that wait, the pieces of one
+    text are joined. If more than 10,000 wait, or 8 MiB of text, the older half is left out, and a diagnostic in its
+    place says so.
     """
 
-    def __init__(self, *, with_checkpoints: bool) -> None:
+    def __init__(self, *, with_checkpoints: bool = False) -> None:
+        """`with_checkpoints`: see `Handle.events`."""
         self._waiting: deque[TaskEvent] = deque()
         self._chars = 0
         self._left_out = 0
@@ -59,6 +61,7 @@ class EventStream:
         self._with_checkpoints = with_checkpoints
 
     def notify(self, task: Task, event: Event) -> None:
+        """Add an event to those that wait."""
         if not self._with_checkpoints and isinstance(event, Checkpointed):
             return
         newest = TaskEvent(task_id=task.id, at_ms=task.updated_ms, event=event)

@@ -133,10 +133,10 @@ class _OhmAgent:
         return SetSessionModeResponse()
 
     async def set_config_option(
-        self, config_id: str, session_id: str, value: str, **_more: object
+        self, config_id: str, session_id: str, value: object, **_more: object
     ) -> SetSessionConfigOptionResponse:
         session = self._session(session_id)
-        _choose(session, config_id, value)
+        _choose(session, config_id, f"{value}")
         if config_id == PROFILE:
             changed = CurrentModeUpdate(session_update="current_mode_update", current_mode_id=session.choices.profile)
             await self._connected().session_update(session_id, changed)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -15,17 +14,15 @@ from acp.helpers import update_agent_message_text, update_user_message_text
 from acp.schema import PromptResponse, SessionInfoUpdate
 from acp.schema import Usage as PromptUsage
 
-from ohm_subagents import ClosedError, Handle
+from ohm_subagents import ClosedError, EventStream, Handle
 from ohm_subagents.acp.stops import INTERNAL_ERROR, INVALID_REQUEST, failure, stop_reason
 from ohm_subagents.acp.updates import TaskUpdates
 from ohm_subagents.contract import Err, Ok, Usage
 from ohm_subagents.store import TaskQuery
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Sequence
     from pathlib import Path
-
-    from anyio.streams.memory import MemoryObjectSendStream
 
     from ohm_subagents import Envelope, Ohm, OhmError
     from ohm_subagents.acp.choices import Choices
@@ -40,8 +37,8 @@ TASK: Final = "ohm/task"
 class _Turn:
     """The prompt that is being answered."""
 
-    task: Task | None = None
-    """Its task, as of the newest event; None before the first."""
+    task_id: TaskId | None = None
+    """Its task; None before the first event."""
     is_cancelled: bool = False
     """The editor has cancelled it."""
 
@@ -89,55 +86,68 @@ class Session:
             await editor.session_update(self.id, update_agent_message_text(f"\n\n{result.err_value}"))
             if reason is None:
                 raise failure(result.err_value)
+        task = None if turn.task_id is None else self.ohm.task(turn.task_id)
         return PromptResponse(
             stop_reason=reason or "end_turn",
-            usage=None if turn.task is None else _usage_of(turn.task),
-            field_meta=None if turn.task is None else {TASK: turn.task.id},
+            usage=None if task is None else _usage_of(task),
+            field_meta=None if task is None else {TASK: task.id},
         )
 
     async def _run(self, turn: _Turn, text: str, editor: Editor) -> Result[Envelope, OhmError]:
         """Run the task of a prompt, and send its updates as they come."""
         earlier = self._listed()
-        used_before = reduce(add, (task.usage for task in earlier), Usage())
         answer: list[Result[Envelope, OhmError]] = []
         refused: list[RequestError] = []
-        notify, events = anyio.create_memory_object_stream[tuple["Task", "Event"]](math.inf)
 
-        async def run() -> None:
-            with notify:
-                try:
-                    answer.append(
-                        await self.ohm.run(
-                            self.choices.profile,
-                            text,
-                            observer=_Follower(notify),
-                            session=self._kept_as,
-                            cwd=self._cwd,
-                            model=self.choices.model,
-                            tools=self._tools,
-                        )
+        async def run(events: EventStream) -> None:
+            try:
+                answer.append(
+                    await self.ohm.run(
+                        self.choices.profile,
+                        text,
+                        observer=events,
+                        session=self._kept_as,
+                        cwd=self._cwd,
+                        model=self.choices.model,
+                        tools=self._tools,
                     )
-                except ClosedError as closed:
-                    refused.append(RequestError(INTERNAL_ERROR, f"{closed}"))
+                )
+            except ClosedError as closed:
+                refused.append(RequestError(INTERNAL_ERROR, f"{closed}"))
+            finally:
+                events.end()
 
-        async with anyio.create_task_group() as group, events:
-            group.start_soon(run)
-            updates: TaskUpdates | None = None
-            async for task, event in events:
-                if updates is None:
-                    updates = TaskUpdates(task.id, self._cwd, used_before=used_before)
-                    turn.task = task
-                    await self.ohm.store.flush()  # what an editor is told of survives the death of this process
-                    if turn.is_cancelled:
-                        await self._cancel(task.id)
-                    await editor.session_update(self.id, _begun(task, is_first=not earlier))
-                if turn.task is not None and task.id == turn.task.id:  # not one that it has started
-                    turn.task = task
-                    for update in updates.of(event):
-                        await editor.session_update(self.id, update)
+        with EventStream() as events:
+            async with anyio.create_task_group() as group:
+                group.start_soon(run, events)
+                await self._show(events, turn, earlier, editor)
         if refused:
             raise refused[0]
         return answer[0]
+
+    async def _show(self, events: EventStream, turn: _Turn, earlier: Sequence[ListedTask], editor: Editor) -> None:
+        """Send the updates of the first task of a stream; others are those that it starts."""
+        updates: TaskUpdates | None = None
+        async for each in events:
+            if updates is None:
+                turn.task_id = each.task_id
+                await self._begin(turn, each.task_id, editor, is_first=not earlier)
+                used_before = reduce(add, (task.usage for task in earlier), Usage())
+                updates = TaskUpdates(each.task_id, self._cwd, used_before=used_before)
+            if each.task_id == turn.task_id:
+                for update in updates.of(each.event):
+                    await editor.session_update(self.id, update)
+
+    async def _begin(self, turn: _Turn, task_id: TaskId, editor: Editor, *, is_first: bool) -> None:
+        """Tell which task answers the prompt; the first one of a session names it."""
+        await self.ohm.store.flush()  # what an editor is told of survives the death of this process
+        if turn.is_cancelled:
+            await self._cancel(task_id)
+        info = SessionInfoUpdate(session_update="session_info_update", field_meta={TASK: task_id})
+        task = self.ohm.task(task_id) if is_first else None
+        if task is not None:
+            info = info.model_copy(update={"title": task.assignment.description})
+        await editor.session_update(self.id, info)
 
     async def cancel(self) -> None:
         """Cancel what is running of the session, at once on the record."""
@@ -178,23 +188,6 @@ class Session:
     def _listed(self) -> list[ListedTask]:
         found = self.ohm.store.list(TaskQuery(session=self._kept_as))
         return [each.ok_value for each in found if isinstance(each, Ok)]
-
-
-class _Follower:
-    """Passes the events of a run on to one reader."""
-
-    def __init__(self, events: MemoryObjectSendStream[tuple[Task, Event]]) -> None:
-        self._events = events
-
-    def notify(self, task: Task, event: Event) -> None:
-        with suppress(anyio.BrokenResourceError):  # the editor has left, and the task is being cancelled
-            self._events.send_nowait((task, event))
-
-
-def _begun(task: Task, *, is_first: bool) -> SessionInfoUpdate:
-    """Tell which task answers a prompt; the first one of a session names it."""
-    info = SessionInfoUpdate(session_update="session_info_update", field_meta={TASK: task.id})
-    return info.model_copy(update={"title": task.assignment.description}) if is_first else info
 
 
 def _usage_of(task: Task) -> PromptUsage:

@@ -175,7 +175,8 @@ class TaskUpdates:
 
 
 def _has(said: list[str], output: str) -> bool:
-    return output.strip() in "".join(said)
+    """Return True if the answer was streamed; a backend may join its parts by other white space."""
+    return "".join(output.split()) in "".join("".join(said).split())
 
 
 @lru_cache(maxsize=64)
