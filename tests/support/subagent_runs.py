@@ -25,6 +25,7 @@ from ohm_subagents.contract import (
     TaskId,
 )
 from ohm_subagents.contract.services import CompatibleModel, CompatibleProvider
+from ohm_subagents.files import trust_nothing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._plugins.backends.interface import Backend, ModelSpec, RunOutput
     from ohm_subagents._plugins.backends.request import RunRequest
+    from ohm_subagents.files import Covers
 
 KEY = "sk-acme-0123456789"
 ENV = {"ACME_KEY": KEY}
@@ -72,17 +74,17 @@ def acme(server: ModelServer, *models: CompatibleModel, name: str = "acme") -> C
     return CompatibleProvider(name=name, base_url=server.url, api_key_env="ACME_KEY", models=models)
 
 
-def offering(*specs: ModelSpec, env: Mapping[str, str] | None = None) -> BackendContext:
+def offering(*specs: ModelSpec, env: Mapping[str, str] | None = None, trusts: Covers = trust_nothing) -> BackendContext:
     """Return what a backend may use where plugins offer these models."""
-    return BackendContext(env=env or {}, models=lambda: {spec.provider: spec for spec in specs})
+    return BackendContext(env=env or {}, trusts=trusts, models=lambda: {spec.provider: spec for spec in specs})
 
 
 @asynccontextmanager
 async def opened(
-    *providers: CompatibleProvider, env: Mapping[str, str] = ENV, **options: Any
+    *providers: CompatibleProvider, env: Mapping[str, str] = ENV, trusts: Covers = trust_nothing, **options: Any
 ) -> AsyncGenerator[Backend]:
     """The backend as its plugin opens it, over custom providers."""
-    spec = interactive_sdk_spec(offering(*custom_model_specs(providers, env), env=env))
+    spec = interactive_sdk_spec(offering(*custom_model_specs(providers, env), env=env, trusts=trusts))
     async with spec.open(InProcessOptions(**options)) as backend:
         yield backend
 

@@ -190,7 +190,10 @@ def assemble(sources: Sources) -> Assembly:
         config = config.model_copy(update={"mcp_servers": {**config.mcp_servers, **sources.mcp_servers}})
     services = services_of(config.providers, sources.env)
     cache, log = cache_dir(sources.env), sources.logger
-    context = BackendContext(env=sources.env, providers=services.providers, cache_directory=cache, log=log)
+    place = _place(sources, trust)
+    context = BackendContext(
+        env=sources.env, providers=services.providers, cache_directory=cache, log=log, trusts=place.trusts
+    )
     host = PluginHost(context, written=config.subagents.backends)
     host.register_own(config.allows_own_plugin)
     host.register(builtin_suites, BUILTIN_SUITES, origin="builtin")
@@ -200,7 +203,6 @@ def assemble(sources: Sources) -> Assembly:
         host.register(plugin)
     if isinstance(loaded, Ok):  # until it can be read, the plugins that it blocks are unknown
         host.register_installed(config.allows_plugin)
-    place = _place(sources, trust)
     written = config.subagents.model_dump(mode="json", by_alias=True)
     catalog = _catalog(host, config, written, place) if sources.profiles is None else Catalog.of(sources.profiles)
     return Assembly(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FOLDER: Final = "trusted-projects"
+_AGENTS: Final = ("agents", ".agents")
 TRUST_COMMAND: Final = "ohm trust"
 Covers: TypeAlias = Callable[[Path, str], bool]
 """Return True if the user trusts this file of a project with this text in it."""
@@ -69,8 +70,9 @@ class Trust:
     """The user's trust in the projects that an `Ohm` reads.
 
     A file belongs to the directory where it was looked for: the working directory, or the one above it that has the
-    nearest folder of agents. Each has a record of its own, and is trusted if no file of that has changed. Where trust
-    `is_given` by a program, every file is trusted. `asked` has the digest of each file that was looked up, by project.
+    file, or the nearest folder of agents. Each has a record of its own, and is trusted if no file of that has changed.
+    Where trust `is_given` by a program, every file is trusted. `asked` has the digest of each file that was looked up,
+    by project.
     """
 
     def __init__(self, projects: tuple[Project, ...], *, is_given: bool = False) -> None:
@@ -86,11 +88,12 @@ class Trust:
         return self._is_given or project.trusts(key, digest)
 
     def _project(self, path: Path) -> Project:
-        """Return the project above that has the file in `.pi/agents` or `.agents`, else the working directory."""
+        """Return the project above that has the file, by itself or among its agents; else the working directory."""
         here, *above = self._projects
         if path.is_relative_to(here.folder):
             return here
-        places = {str(one) for one in tuple(path.parents)[1:3]}
+        parents = tuple(path.parents)
+        places = {str(one) for one in (parents[1:3] if path.parent.name in _AGENTS else parents[:1])}
         return next((one for one in above if one.folder in places), here)
 
     def is_whole(self) -> bool:

@@ -6,17 +6,20 @@ import pytest
 from model_server import ModelServer, Say
 from subagent_runs import PROFILE, EventLog, acme, opened, request
 
+from ohm_subagents import Ohm
 from ohm_subagents.backends.in_process.context_files import MAX_CHARS
 from ohm_subagents.contract import AgentOptions, DiagnosticRaised
+from ohm_subagents.files import trust_everything, trust_nothing
+from ohm_subagents.testing import HERMETIC
 
 pytestmark = pytest.mark.anyio
 
 
-async def told(cwd, *names, agent=None):
+async def told(cwd, *names, agent=None, tools=("read",), trusts=trust_nothing):
     """The instructions that the model gets, and what is said of the files."""
     log = EventLog()
-    async with ModelServer(Say("done")) as server, opened(acme(server), context_files=names) as backend:
-        await backend.run(request(cwd=cwd, profile=replace(PROFILE, agent=agent)), log)
+    async with ModelServer(Say("done")) as server, opened(acme(server), context_files=names, trusts=trusts) as backend:
+        await backend.run(request(cwd=cwd, profile=replace(PROFILE, agent=agent), tools=tools), log)
     said = [one.diagnostic.message for one in log.of(DiagnosticRaised) if one.diagnostic.subject == "contextFiles"]
     return server.requests[0].messages[0]["content"], said
 
@@ -55,3 +58,24 @@ async def test_a_link_to_elsewhere_and_a_file_that_is_too_long_are_left_out(tmp_
     file.write_text("x" * (MAX_CHARS + 1))
     why = f"it has more than {MAX_CHARS} characters"
     assert await told(work, "AGENTS.md") == ("You are the finder.", [f"The context file '{file}' is left out: {why}."])
+
+
+async def test_without_trust_it_is_for_subagents_that_only_read(tmp_path):
+    file = tmp_path / "AGENTS.md"
+    file.write_text("Run make.")
+    why = "the subagent does more than read, and the project is not trusted ('ohm trust')"
+    text, said = await told(tmp_path, "AGENTS.md", tools=("read", "bash"))
+    assert "Run make." not in text
+    assert said == [f"The context file '{file}' is left out: {why}."]
+    text, _ = await told(tmp_path, "AGENTS.md", tools=("read", "bash"), trusts=trust_everything)
+    assert "Run make." in text
+
+
+async def test_it_is_among_the_files_that_trust_is_about(tmp_path):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "AGENTS.md").write_text("Run make.")
+    (tmp_path / "src").mkdir()
+    config = {"subagents": {"backends": {"interactive-sdk": {"contextFiles": ["AGENTS.md"]}}}}
+    async with Ohm.open(cwd=tmp_path / "src", config=config, env=HERMETIC) as ohm:
+        asked = {project.folder: [*files] for project, files in ohm.inspect().trust.asked.items()}
+    assert asked == {str(tmp_path): ["AGENTS.md"]}

@@ -33,6 +33,10 @@ class _Silent:
     exception = error
 
 
+def _trust_nothing(_path: Path, _text: str) -> bool:
+    return False
+
+
 def _no_models() -> Mapping[str, ModelSpec]:
     return {}
 
@@ -54,5 +58,7 @@ class BackendContext:
     """A directory for what may be deleted at any time; None keeps nothing."""
     log: Log = field(default=_Silent(), repr=False, compare=False)
     """The logger of the `Ohm`."""
+    trusts: Callable[[Path, str], bool] = field(default=_trust_nothing, repr=False, compare=False)
+    """Return True if the user trusts this file of a project with this text in it."""
     models: Callable[[], Mapping[str, ModelSpec]] = field(default=_no_models, repr=False, compare=False)
     """Return the model providers of all plugins by name. Call it when a backend opens, not in a hook."""

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.model_pattern import ModelPattern
     from ohm_subagents.contract.profile import Profile
+    from ohm_subagents.files import Covers
     from ohm_subagents.plugin import RunRequest, Sink
 
 RUNTIME: Final = "pi-sdk"
@@ -56,9 +57,10 @@ class InProcessBackend:
     overloaded and the engine's gate says to ask again. asyncio only, because pydantic-ai is.
     """
 
-    def __init__(self, models: ModelBook, options: InProcessOptions, equip: Equip) -> None:
+    def __init__(self, models: ModelBook, options: InProcessOptions, equip: Equip, trusts: Covers) -> None:
         self._models = models
         self._equip = equip
+        self._trusts = trusts
         self._context_files = options.context_files
         self._read_timeout_s = options.read_timeout_ms / 1000
         self._limits = UsageLimits(request_limit=options.request_limit)
@@ -117,7 +119,7 @@ class InProcessBackend:
 
     def _context(self, request: RunRequest, sink: Sink) -> str:
         """Return the text of the project's context file; one that is left out is a diagnostic."""
-        found = context_of(request, self._context_files)
+        found = context_of(request, self._context_files, self._trusts)
         if isinstance(found, Err):
             sink.emit(DiagnosticRaised(diagnostic=found.err_value))
         return found.unwrap_or("")

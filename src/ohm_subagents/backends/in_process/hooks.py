@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ohm_subagents.backends.in_process.options import BACKEND_ID
 from ohm_subagents.backends.in_process.programs import WITHOUT_RIPGREP, find_ripgrep
 from ohm_subagents.backends.in_process.providers import builtin_model_specs, custom_model_specs
 from ohm_subagents.backends.in_process.spec import interactive_sdk_spec
 from ohm_subagents.plugin import OHM_JSON, BackendContext, BackendSpec, Diagnostic, ModelSpec, hookimpl
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+
+    from pydantic import JsonValue
 
     from ohm_subagents.backends.in_process.options import InProcessOptions
+    from ohm_subagents.plugin import Place, Profile
 
 
 @hookimpl
@@ -30,6 +34,19 @@ def ohm_models(context: BackendContext) -> Iterable[ModelSpec]:
     names = {spec.provider for spec in known}
     yield from custom_model_specs((*ours, *(one for one in listed if one.name not in names)), context.env)
     yield from known  # what models.json lists under one of their names only says more of it
+
+
+@hookimpl
+def ohm_profiles(config: Mapping[str, JsonValue], place: Place) -> Iterable[Profile]:
+    """Offer no profile; ask here, where the place is known, whether the context files of a project are trusted."""
+    backends = config.get("backends")
+    own = backends.get(BACKEND_ID) if isinstance(backends, dict) else None
+    names = own.get("contextFiles") if isinstance(own, dict) else None
+    if isinstance(names, list):
+        from ohm_subagents.backends.in_process.context_files import look_up  # noqa: PLC0415  most users name none
+
+        look_up(place.cwd, [f"{name}" for name in names], place.trusts)
+    return ()
 
 
 @hookimpl

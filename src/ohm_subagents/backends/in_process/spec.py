@@ -58,7 +58,8 @@ class _Opening:
         cache = context.cache_directory
         with closing(CodeIndexes(cache and cache / "code-search")) as indexes:
             async with ModelBook.of(context) as models, supervised_commands(context.env) as commands:
-                yield InProcessBackend(models, options, child_equipment(indexes, find_ripgrep(), commands))
+                equip = child_equipment(indexes, find_ripgrep(), commands)
+                yield InProcessBackend(models, options, equip, context.trusts)
 
 
 class WrongLoop:
