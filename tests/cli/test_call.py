@@ -40,6 +40,7 @@ def test_an_interrupt_ends_the_call(ohm, ohm_process) -> None:
     assert lines[-1] == "Interrupted."
 
 
+@pytest.mark.slow
 def test_an_interrupted_json_call_is_a_cancelled_envelope(ohm, ohm_process) -> None:
     ohm.configure({"suites": ["task"], "subagentBackend": "stage"})
     with ohm_process.start("call", "task", json.dumps(START | {"prompt": "hang"}), "--json") as process:

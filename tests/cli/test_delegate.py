@@ -147,7 +147,7 @@ def test_what_a_sub_agent_says_cannot_drive_the_terminal(ohm_process, delegate) 
     assert "\n  red\n" in screen.text
 
 
-@pytest.mark.parametrize("options", [(), ("--json",)])
+@pytest.mark.parametrize("options", [(), pytest.param(("--json",), marks=pytest.mark.slow)])
 def test_ctrl_c_ends_the_children_and_tells_what_there_is(ohm, ohm_process, delegate, options: tuple[str, ...]) -> None:
     with ohm_process.start(*delegate("answer", "hang"), *options) as process:
         child = int(ohm.reached.read_text())

@@ -93,7 +93,9 @@ def test_json_is_valid_and_has_all_of_it_all_the_same(place) -> None:
     assert json.loads(place("run", "finder", SAFE, "--json").stdout)["output"] == f"{DRIVING}\n\tsafe"
 
 
-@pytest.mark.parametrize("arguments", [("run", "finder", SAFE), ("task", "task_", "--transcript")])
+@pytest.mark.parametrize(
+    "arguments", [("run", "finder", SAFE), pytest.param(("task", "task_", "--transcript"), marks=pytest.mark.slow)]
+)
 def test_a_terminal_gets_nothing_of_it_either(place, ohm_process, arguments) -> None:
     with on_terminal(ohm_process, *arguments) as (screen, process):
         screen.wait_for_end()

@@ -1,10 +1,9 @@
 """Commands that installed distributions bring to `ohm`."""
 
 import os
-import subprocess
 
 import pytest
-from command_line import EXECUTABLE
+from command_line import in_a_process, in_this_process
 
 MODULE = """
 import sys
@@ -48,9 +47,9 @@ def ohm(tmp_path):
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: ohm-review\nVersion: 1.2\n")
     (info / "entry_points.txt").write_text(ENTRY_POINTS)
 
-    def ohm(*arguments, **env):
+    def ohm(*arguments, called=in_this_process, **env):
         env = {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": str(site), "LANG": "C.UTF-8", **env}
-        return subprocess.run([EXECUTABLE, *arguments], cwd=home, env=env, capture_output=True, text=True, check=False)
+        return called(*arguments, cwd=home, env=env)
 
     return ohm
 
@@ -65,7 +64,7 @@ def test_help_names_them_and_imports_none(ohm) -> None:
 
 
 def test_a_function_and_a_group_of_commands_run_with_their_arguments(ohm) -> None:
-    assert ohm("review", "a.py", "--strict").stdout == "reviewed a.py True\n"
+    assert ohm("review", "a.py", "--strict", called=in_a_process).stdout == "reviewed a.py True\n"
     assert ohm("notes", "add", "x").stdout == "added x\n"
     assert "Add a note." in ohm("notes", "--help").stdout
 

@@ -71,7 +71,10 @@ def test_json_is_exactly_one_envelope(ohm, arguments: tuple[str, ...], status: s
     assert (done.returncode == 0) == (status == "succeeded")
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGINT, 130), (signal.SIGTERM, 143), pytest.param(signal.SIGHUP, 129, marks=pytest.mark.slow)],
+)
 def test_an_interrupt_cancels_the_task_shows_what_was_done_and_leaves_no_child(
     ohm, ohm_process, number: int, code: int
 ) -> None:

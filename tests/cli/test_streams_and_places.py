@@ -12,13 +12,16 @@ import pytest
 from ohm_subagents.commands import report
 from ohm_subagents.contract import Diagnostic
 
-COMMANDS = [
-    ("run", "finder", "x"),
-    ("tasks",),
-    ("--help",),
+CLOSED = (">&-", "Standard output is closed: there is no place for an answer.\n")
+FULL = ("> /dev/full", "Cannot write to standard output: No space left on device.\n")
+PLAIN = [("tasks",), ("subagents",), ("config", "show"), ("doctor",), ("--version",)]
+NOWHERE = [
+    (("run", "finder", "x"), *CLOSED),
+    (("run", "finder", "x"), *FULL),
+    (("--help",), *FULL),
     *(
-        pytest.param(one, marks=pytest.mark.slow)
-        for one in (("subagents",), ("config", "show"), ("doctor",), ("--version",))
+        pytest.param(*each, marks=pytest.mark.slow)
+        for each in ((("--help",), *CLOSED), *((one, *where) for one in PLAIN for where in (CLOSED, FULL)))
     ),
 ]
 
@@ -35,14 +38,7 @@ def in_shell(ohm_process, script: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-@pytest.mark.parametrize(
-    ("redirection", "sentence"),
-    [
-        (">&-", "Standard output is closed: there is no place for an answer.\n"),
-        ("> /dev/full", "Cannot write to standard output: No space left on device.\n"),
-    ],
-)
+@pytest.mark.parametrize(("command", "redirection", "sentence"), NOWHERE)
 def test_output_that_goes_nowhere_is_one_sentence(ohm_process, command, redirection: str, sentence: str) -> None:
     done = in_shell(ohm_process, f"{shlex.join(ohm_process.command(*command))} {redirection}")
     assert (done.returncode, done.stderr) == (1, sentence)
@@ -58,7 +54,14 @@ def test_a_reader_that_has_seen_enough_is_no_failure_worth_a_word(ohm_process) -
 
 
 @pytest.mark.parametrize(
-    "command", [("run", "nobody", "Grüße 世界", "--json"), ("tasks", "--json"), ("tasks", "export")]
+    "command",
+    [
+        ("tasks", "export"),
+        *(
+            pytest.param(one, marks=pytest.mark.slow)
+            for one in (("run", "nobody", "Grüße 世界", "--json"), ("tasks", "--json"))
+        ),
+    ],
 )
 def test_json_is_json_where_the_terminal_has_other_letters_too(ohm, ohm_process, command) -> None:
     ohm("run", "finder", "Grüße 世界")
@@ -86,8 +89,7 @@ def test_a_closed_standard_error_costs_no_answer(ohm_process) -> None:
     "command",
     [
         ("run", "finder", "x"),
-        ("call", "task", "{}"),
-        *(pytest.param(one, marks=pytest.mark.slow) for one in (("subagents",), ("doctor",))),
+        *(pytest.param(one, marks=pytest.mark.slow) for one in (("call", "task", "{}"), ("subagents",), ("doctor",))),
     ],
 )
 def test_a_directory_that_was_removed_is_one_sentence(ohm_process, command) -> None:
@@ -110,7 +112,7 @@ def test_a_place_that_is_no_readable_directory_is_refused(ohm, kind: str) -> Non
         assert (told["status"], told["error_code"]) == ("failed", "cwd_unreadable")
 
 
-@pytest.mark.parametrize("flags", ["", "--json"])
+@pytest.mark.parametrize("flags", [pytest.param("", marks=pytest.mark.slow), "--json"])
 def test_bytes_that_are_no_text_are_refused(ohm_process, flags: str) -> None:
     done = in_shell(ohm_process, f"{shlex.join(ohm_process.command('run', 'finder'))} \"$(printf 'a\\377')\" {flags}")
     assert done.returncode == 2

@@ -38,7 +38,7 @@ def test_the_first_answer_costs_less_than_half_a_second(tmp_path, first):
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("era", [OLD, NEW])
+@pytest.mark.parametrize("era", [pytest.param(OLD, marks=pytest.mark.slow), NEW])
 async def test_the_official_client_starts_a_task_over_the_streams(tmp_path, era):
     env = place_of(tmp_path, config='{"subagentBackend": "none"}')
     parameters = StdioServerParameters(command=str(EXECUTABLE), args=["mcp"], env=env, cwd=tmp_path)
