@@ -276,7 +276,7 @@ def tried(examples):
     return lambda test: chosen(days(test))
 
 
-@tried(60)
+@tried(40)
 def test_what_a_task_promises_holds_for_any_script_and_any_callers(acts, script, finished, waits_for_all, chatty):
     promises_hold(acts, script, finished, waits_for_all, chatty)
 

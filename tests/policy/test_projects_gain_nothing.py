@@ -131,9 +131,10 @@ def allowed(profile, config, call):
     return run_limits(profile, config.subagents.entry(profile.id), config, limits=call)
 
 
+@pytest.mark.parametrize("examples", [15, pytest.param(150, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("trusts", [trust_nothing, trust_everything])
-def test_no_clock_no_budget_and_no_number_is_larger_for_what_a_project_says(trusts):
-    @settings(max_examples=40, deadline=None)
+def test_no_clock_no_budget_and_no_number_is_larger_for_what_a_project_says(trusts, examples):
+    @settings(max_examples=examples, deadline=None)
     @given(configs(), configs(), matters(), matters(), CALLS, VARIABLES)
     @example(
         {"subagents": {"profiles": {"scout": {"limits": {"softMs": 5000, "idleMs": 5000}}}}},
@@ -214,7 +215,7 @@ SETTINGS = st.fixed_dictionaries(
 
 
 @given(SETTINGS, SETTINGS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_no_number_of_settings_is_larger_for_what_a_project_says(users, projects):
     with TemporaryDirectory() as folder:
         both = Both(Path(folder))

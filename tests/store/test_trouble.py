@@ -172,7 +172,8 @@ async def test_what_was_streamed_last_before_the_disk_healed_needs_no_further_ev
         assert store.get("task_1").ok_value.text == "all of it"
 
 
-def test_no_event_is_lost_or_taken_twice_however_often_it_is_taken(clock, monkeypatch):
+@pytest.mark.parametrize("events", [3_000, pytest.param(20_000, marks=pytest.mark.slow)])
+def test_no_event_is_lost_or_taken_twice_however_often_it_is_taken(clock, monkeypatch, events):
     from ohm_subagents.stores.sqlite import writer_queue
 
     monkeypatch.setattr(writer_queue, "MANY", 3)
@@ -189,14 +190,14 @@ def test_no_event_is_lost_or_taken_twice_however_often_it_is_taken(clock, monkey
     taker = threading.Thread(target=take)
     taker.start()
     task = Hand(Nowhere(), clock).started("task_1")
-    for number in range(20_000):
+    for number in range(events):
         event = TextDelta(text=f"{number} ")
         task = apply(task, event, at_ms=clock())
         queue.save(task, event)
     is_over.set()
     taker.join()
     log = b"".join(lines(changes.entries, lambda _: None) for batch in batches for changes in batch.changes.values())
-    assert [one.event.text for one in history(log)] == [f"{number} " for number in range(20_000)]
+    assert [one.event.text for one in history(log)] == [f"{number} " for number in range(events)]
 
 
 async def test_a_snapshot_whose_import_is_not_written_is_taken_in_the_next_time(registry, clock, tmp_path):

@@ -99,7 +99,7 @@ ANY: st.SearchStrategy[Any] = st.recursive(
 
 
 @given(data=st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_a_record_of_any_shape_never_raises(data: st.DataObject) -> None:
     raises_nothing(data)
 
