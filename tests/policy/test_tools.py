@@ -257,3 +257,11 @@ def test_a_name_that_no_source_may_have_is_reported() -> None:
     assert [one.message.partition(" and is")[0] for one in resolved.ok_value.diagnostics] == [
         "The profile names 'mcp__mail__*', which is no child tool"
     ]
+
+
+@pytest.mark.parametrize("policy", [ToolPolicy(denied=("bash: git push *",)), ToolPolicy(allowed=("Bash:ls",))])
+def test_a_rule_for_commands_in_a_file_that_cannot_have_one_is_an_error_and_no_unknown_name(policy: ToolPolicy) -> None:
+    resolved = resolve_tools(policy, None, is_agent=True)
+    assert isinstance(resolved, Err)
+    assert resolved.err_value.code == ErrorCode.PROFILE_INVALID
+    assert "which its kind of file cannot have" in resolved.err_value.message

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ohm_subagents._config.tool_rules import WILDCARD, ToolRules, common_tools, fold_tool, has_tool
-from ohm_subagents.contract.call_rules import CallRules
+from ohm_subagents.contract.call_rules import RULED_TOOL, CallRules, is_call_rule
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.profile import CHILD_TOOLS, ToolPolicy
@@ -137,6 +137,13 @@ def may_begin(name: str, prefix: str) -> bool:
 
 
 def _fault(policy: ToolPolicy, rules: ToolRules) -> OhmError | None:
+    unread = next((name for name in (*(policy.allowed or ()), *policy.denied) if is_call_rule(name)), None)
+    if unread is not None:
+        return OhmError(
+            code=ErrorCode.PROFILE_INVALID,
+            message=f"The profile has the rule '{unread}', which its kind of file cannot have.",
+            advice=f"Write it in ohm.json, in 'tools' of the subagent, or name '{RULED_TOOL}' as a whole.",
+        )
     both = [name for name in policy.allowed or () if has_tool(policy.denied, name)]
     if both:
         return OhmError(

@@ -41,27 +41,28 @@ def split_calls(
     calls, refused = _patterns(allowed or ()), _patterns(denied)
     if not calls and not refused:
         return Ok((allowed, denied, None))
-    names = tuple(entry for entry in allowed or () if not _is_rule(entry))
+    names = tuple(entry for entry in allowed or () if not is_call_rule(entry))
     is_whole = any(name.strip().casefold() == RULED_TOOL for name in names)
     rules = CallRules(allow=None if is_whole or not calls else calls, deny=refused, source=source)
     given = (*names, RULED_TOOL) if calls and not is_whole else names
-    taken = tuple(entry for entry in denied if not _is_rule(entry))
+    taken = tuple(entry for entry in denied if not is_call_rule(entry))
     return Ok((None if allowed is None else given, taken, rules))
 
 
-def _is_rule(entry: str) -> bool:
+def is_call_rule(entry: str) -> bool:
+    """Return True if an entry of a list of tools is a rule for calls, and no name of a tool."""
     tool, found, pattern = entry.partition(_SEPARATOR)
     return bool(found) and (pattern[:1].isspace() or tool.strip().casefold() == RULED_TOOL)
 
 
 def _patterns(entries: Iterable[str]) -> tuple[str, ...]:
-    found = (entry.partition(_SEPARATOR)[2] for entry in entries if _is_rule(entry))
+    found = (entry.partition(_SEPARATOR)[2] for entry in entries if is_call_rule(entry))
     return tuple(" ".join(pattern.split()) for pattern in found)
 
 
 def _fault(entry: str) -> str | None:
     tool, _, pattern = entry.partition(_SEPARATOR)
-    if not _is_rule(entry):
+    if not is_call_rule(entry):
         return None
     if tool.strip().casefold() != RULED_TOOL:
         return f"'{entry}' is a rule for calls of '{tool.strip()}'; only calls of '{RULED_TOOL}' can be ruled"
