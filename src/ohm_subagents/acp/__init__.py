@@ -19,7 +19,8 @@ def acp_agent(ohm: Ohm, *, profile: str | None = None) -> Agent:
     """Return an agent of the package `agent-client-protocol` for one connection, say by its `run_agent`.
 
     The prompts of its sessions are tasks of `ohm`, and end with the connection, or with `ohm`. `profile` is the
-    subagent that a session begins with, in place of the configured one. Needs asyncio, as that package does. Raises
+    subagent that a session begins with, in place of the configured one. Serve it with `use_unstable_protocol=True`:
+    that package refuses `session/resume` and `session/close` otherwise. Needs asyncio, as the package does. Raises
     ImportError without the extra `acp`.
     """
     from ohm_subagents.acp.agent import agent_of

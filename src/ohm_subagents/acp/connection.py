@@ -91,6 +91,9 @@ class Messages:
     async def send(self, message: Message) -> None:
         if "method" not in message:
             self._in_use.discard(message["id"])
+        await self._write(message)
+
+    async def _write(self, message: Message) -> None:
         line = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode(errors="replace") + b"\n"
         try:
             async with self._writing:
@@ -102,7 +105,7 @@ class Messages:
         async for line in self._lines:
             message = self._message(line)
             if isinstance(message, RequestError):
-                await self.send({"jsonrpc": "2.0", "id": message.data, "error": _error(message)})
+                await self._write({"jsonrpc": "2.0", "id": message.data, "error": _error(message)})
             else:
                 return message
         return None
