@@ -40,7 +40,7 @@ class CutAnswer(NamedTuple):
     @property
     def is_truncated(self) -> bool:
         """Return True if there is more after the part."""
-        return self.end < len(self.whole)
+        return self.offset + len(self.shown) < len(self.whole)
 
     @property
     def extent(self) -> str:
@@ -50,7 +50,8 @@ class CutAnswer(NamedTuple):
 
 def cut(whole: str, limit: int, *, offset: int = 0, is_partial: bool = False) -> CutAnswer:
     """Cut an answer to `limit` code points from `offset` on, fewer rather than a part of a character."""
-    return CutAnswer(whole, truncate(whole[offset:], limit).text, offset, is_partial)
+    rest = whole[offset:]
+    return CutAnswer(whole, rest if len(rest) <= limit else truncate(rest, limit).text, offset, is_partial)
 
 
 def cut_answer(task: Task, limit: int, *, offset: int = 0) -> CutAnswer:
