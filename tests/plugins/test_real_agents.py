@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +17,10 @@ from ohm_subagents.config import process_env
 from ohm_subagents.plugin import Profile, ToolPolicy
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
     from pathlib import Path
+
+    from agent_models import AgentModel
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(2 * PATIENCE_S), pytest.mark.anyio]
 CALLS = (("add", {"a": 2, "b": 3}), ("subagent_finalize", {"status": "SUCCESS", "result": {"sum": 5}}))
@@ -58,29 +63,35 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-@pytest.mark.parametrize("cli", REAL)
-async def test_its_model_is_offered_and_calls_the_child_tools_and_no_other(cli: str, tmp_path: Path) -> None:
-    real = REAL[cli]
+@asynccontextmanager
+async def ohm_on(cli: str, home: Path, model: AgentModel, profile: Profile) -> AsyncGenerator[Ohm]:
+    real, work = REAL[cli], home / "work"
+    work.mkdir()
     config: dict[str, Any] = {
         "subagentBackend": cli,
-        "subagents": {"model": real.model, "backends": {cli: {"command": [installed(*real.package)]}}},
+        "subagents": {
+            "model": real.model,
+            "sendToFinished": "resume",
+            "backends": {cli: {"command": [installed(*real.package)]}},
+        },
+        "providers": {"scripted": {"baseUrl": f"{model.url}/v1", "apiKeyEnv": "SCRIPTED_KEY"}},
     }
-    adder = Profile(
-        id="adder",
-        name="Adder",
-        summary="Adds.",
-        prompt="You add.",
-        tools=ToolPolicy(allowed=("read",)),
-        finalize="required",
-        result_schema=SUM,
-    )
-    work = tmp_path / "work"
-    work.mkdir()
+    env = {"PATH": process_env()["PATH"], "HOME": f"{home}", "OHM_SUBAGENTS_STORE": "memory"}
+    env |= {"PI_CONFIG_DIR": f"{home / 'ohm'}", **real.environment(model.url, home)}
+    async with Ohm.open(cwd=work, env=env, config=config, profiles=[profile], plugins=[ohm_backend_cli]) as ohm:
+        yield ohm
+
+
+def adder(*tools: str, **fields: Any) -> Profile:
+    allowed = ToolPolicy(allowed=tools)
+    return Profile(id="adder", name="Adder", summary="Adds.", prompt="You add.", tools=allowed, **fields)
+
+
+@pytest.mark.parametrize("cli", REAL)
+async def test_its_model_is_offered_and_calls_the_child_tools_and_no_other(cli: str, tmp_path: Path) -> None:
+    demanding = adder("read", finalize="required", result_schema=SUM)
     with agent_model(*CALLS) as model:
-        config["providers"] = {"scripted": {"baseUrl": f"{model.url}/v1", "apiKeyEnv": "SCRIPTED_KEY"}}
-        env = {"PATH": process_env()["PATH"], "HOME": f"{tmp_path}", "OHM_SUBAGENTS_STORE": "memory"}
-        env |= {"PI_CONFIG_DIR": f"{tmp_path / 'ohm'}", **real.environment(model.url, tmp_path)}
-        async with Ohm.open(cwd=work, env=env, config=config, profiles=[adder], plugins=[ohm_backend_cli]) as ohm:
+        async with ohm_on(cli, tmp_path, model, demanding) as ohm:
             envelope = (await ohm.run("adder", "Add two and three.", tools=[add])).unwrap()
 
     assert envelope.data == {"sum": 5}
@@ -94,3 +105,15 @@ async def test_its_model_is_offered_and_calls_the_child_tools_and_no_other(cli: 
     first = next(names for names in model.offered if names)
     for wanted in ("add", "subagent_finalize"):
         assert [name for name in first if name.endswith(wanted)], first
+
+
+@pytest.mark.parametrize("cli", REAL)
+async def test_a_follow_up_has_the_child_tools_again(cli: str, tmp_path: Path) -> None:
+    first, then = [("write_todos", {"mode": "replace", "todos": [{"text": text}]}) for text in ("one", "two")]
+    with agent_model(first) as model:
+        async with ohm_on(cli, tmp_path, model, adder("read", "write_todos")) as ohm:
+            done = (await ohm.run("adder", "Plan one.")).unwrap()
+            model.calls.append(then)
+            await ohm.call("task", {"op": "send", "id": done.task_id, "prompt": "And two."})
+
+    assert [text in json.dumps(result) for text, result in zip(("one", "two"), model.read, strict=True)] == [True, True]

@@ -154,7 +154,7 @@ def agent_model(*calls):
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    model = AgentModel(f"http://127.0.0.1:{server.server_port}", calls or [("task", ARGUMENTS)])
+    model = AgentModel(f"http://127.0.0.1:{server.server_port}", [*calls] or [("task", ARGUMENTS)])
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:

@@ -64,6 +64,7 @@ class Offer:
                     self._calls.close()
                     group.cancel_scope.cancel()
         finally:
+            self._called.close()
             for call in self._open:
                 call.done.set()
         if raised is not None:
@@ -89,9 +90,8 @@ class Offer:
 
     async def _carry_out_all(self, group: TaskGroup) -> None:
         """Start the calls from a task of the run, so that they have its context, with the span and the caller in it."""
-        async with self._called:
-            async for call in self._called:
-                group.start_soon(self._carry_out, call)
+        async for call in self._called:
+            group.start_soon(self._carry_out, call)
 
     async def _carry_out(self, call: _Call) -> None:
         self.begun += 1
