@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from ohm_subagents.mcp.greeting import Greeting
 
 
+class _OwnError(JSONRPCError):
+    """A refusal of ours: the request with its id, if there is one, goes on."""
+
+
 class Connection:
     """Gives a server the messages of a client, and the client the answers; refuses what is no message itself."""
 
@@ -71,7 +75,7 @@ class Connection:
         refusals: MemoryObjectSendStream[SessionMessage],
     ) -> None:
         message = self._message(line)
-        await (refusals if isinstance(message, JSONRPCError) else server).send(SessionMessage(message))
+        await (refusals if isinstance(message, _OwnError) else server).send(SessionMessage(message))
 
     def _message(self, line: bytes | TooLong) -> JSONRPCRequest | JSONRPCNotification | JSONRPCResponse | JSONRPCError:
         """Return the message of a line, or the error that refuses it."""
@@ -94,7 +98,7 @@ class Connection:
 
     async def _write(self, message: SessionMessage) -> None:
         sent = message.message
-        if isinstance(sent, JSONRPCResponse | JSONRPCError) and sent.id is not None:
+        if isinstance(sent, JSONRPCResponse | JSONRPCError) and not isinstance(sent, _OwnError) and sent.id is not None:
             self._in_use.discard(sent.id)
             if self._answered is not None and sent.id == self._answered.request_id:
                 self._answered = None
@@ -106,5 +110,5 @@ def _has_id(line: bytes) -> bool:
     return b'"id"' in line and "id" in from_json(line)
 
 
-def _refused(request_id: int | str | None, code: int, message: str) -> JSONRPCError:
-    return JSONRPCError(jsonrpc="2.0", id=request_id, error=ErrorData(code=code, message=message))
+def _refused(request_id: int | str | None, code: int, message: str) -> _OwnError:
+    return _OwnError(jsonrpc="2.0", id=request_id, error=ErrorData(code=code, message=message))
