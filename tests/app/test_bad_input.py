@@ -1,5 +1,7 @@
 """Bad input: one clear sentence, a code, a category, and nothing raised."""
 
+import re
+
 import anyio
 import pytest
 from loops import one_loop
@@ -95,7 +97,7 @@ async def test_an_unknown_tool_lists_the_mounted_ones():
         "unknown_tool",
         "not_found",
     )
-    assert result.text.startswith("No tool is called 'tusk'. Mounted tools: ")
+    assert result.text.startswith("No tool is called 'tusk'. Did you mean 'task'? Mounted tools: ")
 
 
 async def test_an_unknown_profile_lists_the_available_ones():
@@ -260,6 +262,28 @@ async def test_a_refused_start_says_what_was_asked_for(profile, told):
         details = (await ohm.call("task", start)).details
 
     assert {name: details.get(name) for name in told} == told
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"store": "sqlite"}, "store is the text 'sqlite'; allowed: a Store. `config` has the name of one: "),
+        ({"profiles": ["finder"]}, "profiles has 'finder'; allowed: Profile objects, in place of all others."),
+    ],
+)
+async def test_a_name_in_place_of_an_object_is_refused_in_a_sentence(options, told):
+    with pytest.raises(TypeError, match=f"^{re.escape(told)}"):
+        async with Ohm.open(env=HERMETIC, **options):
+            pass
+
+
+async def test_a_misspelt_option_is_answered_with_what_was_perhaps_meant():
+    async with quick_ohm() as ohm:
+        assert (await ohm.call("tsk", {})).text.startswith(
+            "No tool is called 'tsk'. Did you mean 'task'? Mounted tools: "
+        )
+        with pytest.raises(TypeError, match=r"'modle'\. Did you mean 'model'\?$"):
+            await ohm.run("finder", "x", modle="a/b")
 
 
 async def test_the_path_of_no_configuration_is_refused_in_a_sentence_and_changes_nothing(tmp_path):

@@ -59,7 +59,7 @@ class TestInAnyTask:
     async def test_what_is_wrong_with_its_options_is_raised_by_opening(self):
         with pytest.raises(TypeError, match="config is 7"):
             await Ohm.aopen(config=7)
-        with pytest.raises(TypeError, match="unexpected keyword argument 'confg'"):
+        with pytest.raises(TypeError, match=r"unexpected keyword argument 'confg'\. Did you mean 'config'\?$"):
             await Ohm.aopen(confg={})
 
     async def test_an_opening_that_is_cancelled_leaves_nothing_open(self):

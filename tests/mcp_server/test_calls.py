@@ -79,7 +79,7 @@ async def test_each_frame_is_progress_that_grows(era):
 @pytest.mark.parametrize(
     ("name", "arguments", "sentence"),
     [
-        ("tusk", {}, "No tool is called 'tusk'. Mounted tools: librarian, task."),
+        ("tusk", {}, "No tool is called 'tusk'. Did you mean 'task'? Mounted tools: librarian, task."),
         ("task", {"op": "dance"}, "op"),
         ("task", {"op": "status", "id": "task_9"}, "task_9"),
         ("task", None, "op"),

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import EllipsisType
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, TypedDict, cast
 from uuid import UUID
 
 from ohm_subagents._app.assembly import assemble
@@ -22,6 +22,7 @@ from ohm_subagents._plugins.suites.embedding import Host
 from ohm_subagents._tools.live_ui import LiveUi
 from ohm_subagents.contract.ids import Clock
 from ohm_subagents.contract.profile import Profile
+from ohm_subagents.contract.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -79,7 +80,12 @@ def changed(
 
 
 def _catalogue(profiles: Iterable[Profile] | None) -> tuple[Profile, ...] | None:
-    return None if profiles is None else tuple(profiles)
+    catalogue = None if profiles is None else tuple(profiles)
+    for one in catalogue or ():
+        if not isinstance(cast("object", one), Profile):
+            wrong = f"profiles has {one!r:.60}; allowed: Profile objects, in place of all others."
+            raise TypeError(wrong)
+    return catalogue
 
 
 @asynccontextmanager
@@ -89,8 +95,12 @@ async def opened_engine(options: OpenOptions) -> AsyncGenerator[Engine]:
     Raises FileNotFoundError for a `config` that is the path of no file.
     """
     for name in options.keys() - OpenOptions.__annotations__.keys():
-        unknown = f"Ohm.open() got an unexpected keyword argument '{name}'"
+        meant = did_you_mean(name, OpenOptions.__annotations__)
+        unknown = f"Ohm.open() got an unexpected keyword argument '{name}'. {meant}".rstrip()
         raise TypeError(unknown)
+    if isinstance(options.get("store"), str):
+        wrong = f"store is the text {options.get('store')!r:.60}; allowed: a Store. `config` has the name of one: "
+        raise TypeError(wrong + '{"subagents": {"store": "sqlite"}}.')
     suites = options.get("suites")
     async with working_engine(
         assemble(_sources(options, lambda: engine)),

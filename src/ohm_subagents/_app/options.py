@@ -15,6 +15,7 @@ from ohm_subagents.contract.commands import Overrides, Session
 from ohm_subagents.contract.ids import SessionId, TaskId
 from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
 from ohm_subagents.contract.profile import Profile
+from ohm_subagents.contract.spelling import did_you_mean
 
 ToolMaker = Callable[[Tool | Callable[..., object]], Tool]
 """Makes a tool of subagents of what a program gives."""
@@ -79,7 +80,7 @@ def _misfit(adapter: TypeAdapter[Any], text: str) -> str | None:
 def overrides_of(options: RunOptions, result_type: type[Any] | None, child_tool: ToolMaker) -> Overrides:
     """Return the choices of a call. Raises TypeError for an unknown option, and for a tool that is none."""
     for name in options.keys() - RunOptions.__annotations__.keys():
-        unknown = f"unexpected keyword argument '{name}'"
+        unknown = f"unexpected keyword argument '{name}'. {did_you_mean(name, RunOptions.__annotations__)}".rstrip()
         raise TypeError(unknown)
     cwd, tools = options.get("cwd"), options.get("tools", ())
     if isinstance(tools, str):

@@ -24,6 +24,7 @@ from ohm_subagents._views.theme import View
 from ohm_subagents._views.view_text import frame_head, view_text
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.replies import CommandRejected
+from ohm_subagents.contract.spelling import did_you_mean
 from ohm_subagents.contract.text import encodable, encodable_json
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def _how_to_collect(reply: ReplyLines) -> str:
 
 def unknown_tool(name: str, tools: Mapping[str, Tool], wrong: Iterable[Diagnostic] = ()) -> ToolResult:
     """Return the result of calling an unknown tool; a suite that could not be mounted may have had it."""
-    mounted = f"Mounted tools: {', '.join(sorted(tools)) or 'none'}."
+    mounted = f"{did_you_mean(name, tools)}Mounted tools: {', '.join(sorted(tools)) or 'none'}."
     error = OhmError(
         code=ErrorCode.UNKNOWN_TOOL,
         message=f"No tool is called '{encodable(name)}'.",

@@ -9,6 +9,7 @@ from ohm_subagents.cli.readiness import Readiness, model_of
 from ohm_subagents.commands import BAD_USAGE, SUCCESS, complain, print_text
 from ohm_subagents.config import explain_limits, loop_policy
 from ohm_subagents.contract.profile import fold_id
+from ohm_subagents.contract.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -59,7 +60,8 @@ def print_profile(profile_id: str, ohm: Ohm, loaded: LoadedConfig) -> int:
     wanted = fold_id(profile_id)
     profile = next((profile for profile in ohm.profiles if fold_id(profile.id) == wanted), None)
     if profile is None:
-        complain(f"No subagent is called '{profile_id}'.\n")
+        meant = did_you_mean(profile_id, (one.id for one in ohm.profiles))
+        complain(f"No subagent is called '{profile_id}'. {meant}".rstrip() + "\n")
         complain(usage_text(ohm.profiles, command=COMMAND))
         return BAD_USAGE
     ready, named = Readiness(ohm, loaded), model_of(profile, loaded)

@@ -50,7 +50,9 @@ def tasks_in(source: str) -> JsonValue:
         written = sys.stdin.buffer.read() if source == STDIN else Path(source).read_bytes()
         tasks: JsonValue = from_json(written.removeprefix(codecs.BOM_UTF8))
     except OSError as error:
-        complain(f"Cannot read {where}: {error.strerror}.")
+        is_json = source.lstrip().startswith(("[", "{"))
+        advice = " That is JSON itself: put it into a file, or give it on standard input, with - in its place."
+        complain(f"Cannot read {where}: {error.strerror}.{advice if is_json else ''}")
     except ValueError as error:
         complain(f"What {where} says is not JSON: {error}.")
     else:
