@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from agent_models import agent_model
+from agent_models import AgentModel, agent_model
 from real_agents import CLAUDE, CODEX, OPENCODE, PATIENCE_S, QWEN, installed
 
 import ohm_backend_cli
 from ohm_subagents import Ohm, tool
 from ohm_subagents.config import process_env
-from ohm_subagents.plugin import Profile, ToolPolicy
+from ohm_subagents.plugin import ErrorCode, Profile, ToolPolicy
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from pathlib import Path
-
-    from agent_models import AgentModel
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(2 * PATIENCE_S), pytest.mark.anyio]
 CALLS = (("add", {"a": 2, "b": 3}), ("subagent_finalize", {"status": "SUCCESS", "result": {"sum": 5}}))
@@ -105,6 +105,35 @@ async def test_its_model_is_offered_and_calls_the_child_tools_and_no_other(cli: 
     first = next(names for names in model.offered if names)
     for wanted in ("add", "subagent_finalize"):
         assert [name for name in first if name.endswith(wanted)], first
+
+
+class Nothing(BaseHTTPRequestHandler):
+    """A service that has neither of the APIs."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        self.send_response(404)
+        self.send_header("content-length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize(("cli", "api"), [("codex", "Responses"), ("opencode", "Chat Completions")])
+async def test_what_is_wrong_with_a_service_is_said_with_its_setting(cli: str, api: str, tmp_path: Path) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Nothing) as server, ThreadPoolExecutor(1) as pool:
+        pool.submit(server.serve_forever)
+        model = AgentModel(f"http://127.0.0.1:{server.server_port}", [])
+        async with ohm_on(cli, tmp_path, model, adder("read")) as ohm:
+            lacking = (await ohm.run("adder", "Add.")).unwrap_err()
+            unknown = (await ohm.run("adder", "Add.", model="nowhere/m")).unwrap_err()
+        server.shutdown()
+
+    assert lacking.code == unknown.code == ErrorCode.MODEL_UNKNOWN
+    assert f"providers.scripted.baseUrl of ohm.json. This backend asks services by the {api} API" in lacking.advice
+    assert "nowhere" in unknown.message
+    assert "a service is configured under providers of ohm.json" in unknown.advice
 
 
 @pytest.mark.parametrize("cli", REAL)

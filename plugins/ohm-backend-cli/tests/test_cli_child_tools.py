@@ -147,6 +147,39 @@ async def test_an_agent_that_keeps_its_context_hands_in_each_answer(tmp_path: Pa
     assert "s-1" in json.loads((tmp_path / "call.json").read_text())["argv"]
 
 
+@pytest.mark.anyio
+async def test_a_subagent_that_repeats_a_call_is_stopped(tmp_path: Path) -> None:
+    prompt = "\n".join([does("CALL", "add", {"a": 2, "b": 3})] * 40 + ["HANG"])
+    async with ohm_on("claude", tmp_path, profile()) as ohm:
+        error = (await ohm.run("worker", prompt, tools=[add])).unwrap_err()
+
+    assert error.code == ErrorCode.LOOP_DETECTED
+
+
+@pytest.mark.anyio
+async def test_a_cancelled_task_ends_the_calls_of_its_child_tools(tmp_path: Path) -> None:
+    begun, ended = anyio.Event(), anyio.Event()
+
+    @tool
+    async def waits() -> str:
+        """Wait."""
+        begun.set()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            ended.set()
+        return ""
+
+    async with ohm_on("claude", tmp_path, profile()) as ohm:
+        handle = await ohm.start("worker", does("CALL", "waits", {}), tools=[waits])
+        await begun.wait()
+        await handle.cancel()
+        error = (await handle.wait()).unwrap_err()
+        assert ended.is_set()
+
+    assert error.code == ErrorCode.TASK_ABORTED
+
+
 def test_on_trio_a_run_goes_without_child_tools_and_says_so(tmp_path: Path) -> None:
     async def main() -> tuple[Any, Any]:
         async with ohm_on("claude", tmp_path, profile()) as ohm:
