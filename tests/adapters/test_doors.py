@@ -126,19 +126,19 @@ def test_a_deep_agent_runs_our_profiles_by_its_own_task_tool(pythons):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("door", "heading", "printed"),
+    ("door", "example", "printed"),
     [
-        ("openai_agents", "openai-agents", "done"),
-        ("langchain", "LangChain and LangGraph", "done"),
-        ("langchain", "deepagents", "done"),
-        ("claude_sdk", "Claude Agent SDK", "done"),
-        ("strands", "strands", "done"),
+        ("openai_agents", "openai_agent", "done"),
+        ("langchain", "langchain_agent", "done"),
+        ("langchain", "deep_agent", "done"),
+        ("claude_sdk", "claude_agent", "done"),
+        ("strands", "strands_agent", "done"),
     ],
 )
-def test_the_example_of_the_guide_runs_to_its_end(door, heading, printed, pythons, tmp_path):
+def test_the_example_runs_to_its_end(door, example, printed, pythons, tmp_path):
     (tmp_path / "ohm.json").write_text('{"subagentBackend": "none"}')
     env = HERMETIC | {"PI_CONFIG_DIR": str(tmp_path), "PATH": os.environ["PATH"]}
-    assert said_by(pythons(door), "page.py", door, heading, env=env).strip() == printed
+    assert said_by(pythons(door), "page.py", door, example, env=env).strip() == printed
 
 
 NEEDED = {

@@ -115,7 +115,7 @@ class Reader:
                 pass
             case Block(mark="file"):
                 self.write(block.value, block.text)
-            case Block(mark=""):
+            case Block(mark="" | "table"):
                 getattr(self, f"_{block.language}", self._unknown)(block)
             case _:
                 pytest.fail(f"no such mark: {block.mark}")

@@ -1,10 +1,11 @@
-"""The generated tables of the documentation. `python tests/docs/tables.py` writes them."""
+"""The generated tables and examples of the documentation. `python tests/docs/tables.py` writes them."""
 
 import ast
 import dataclasses
 import inspect
 import re
 import textwrap
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import get_args
@@ -77,6 +78,16 @@ def log_table():
     return table(("line", "when", "adds"), rows)
 
 
+def example(file):
+    """An example as a block of a page; one that ends in no output needs a framework with an environment of its own."""
+    program, _, tail = file.read_text(encoding="utf-8").partition("# Prints:\n")
+    _, _, code = program.partition('"""\n\n')
+    block = f"```python\n{code.strip()}\n```"
+    if not tail:
+        return f"<!-- not run: its framework has an environment of its own in the tests -->\n{block}"
+    return f"{block}\n```text\n{tail.replace('# ', '').strip()}\n```"
+
+
 TABLES = {
     "capabilities": capability_table,
     "config": config_table,
@@ -86,6 +97,7 @@ TABLES = {
     "events-run": lambda: event_table(RunEvent),
     "hooks": hook_table,
     "log": log_table,
+    **{f"example-{file.stem}": partial(example, file) for file in (ROOT / "examples/frameworks").glob("*.py")},
 }
 
 

@@ -10,7 +10,12 @@ from pages import Reader
 
 from ohm_subagents.testing import HERMETIC
 
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
+EXAMPLES = sorted(
+    [
+        *(Path(__file__).parents[2] / "examples").glob("*.py"),
+        Path(__file__).parents[2] / "examples/frameworks/pydantic_ai_agent.py",  # the others are run by tests/adapters
+    ]
+)
 MARK = "# Prints:\n"
 
 
