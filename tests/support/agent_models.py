@@ -1,6 +1,6 @@
 """A scripted model for the real command-line agents, on 127.0.0.1: Anthropic, Gemini, and both protocols of OpenAI.
 
-It makes calls of tools of the server `ohm…`, one a request, and then says `END`.
+It makes calls of tools of the server `ohm…`, one a request, and then says `END`. `=Bash` is a tool of the agent itself.
 """
 
 import json
@@ -120,7 +120,8 @@ class AgentModel:
             return None, None, None
         wanted, arguments = self.calls[len(read)]
         ours = ((name, space) for name, space in offered if name.endswith(wanted) and "ohm" in f"{space}{name}")
-        return (*next(ours, (None, None)), arguments)
+        theirs = ((name, space) for name, space in offered if f"={name}" == wanted)
+        return (*next(ours, next(theirs, (None, None))), arguments)
 
 
 @contextmanager

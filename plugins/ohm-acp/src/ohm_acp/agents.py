@@ -29,8 +29,10 @@ class Agent:
     """Words of which one is in its command, and in the name that it gives itself."""
     tools: Mapping[str, str] = field(default_factory=dict[str, str])
     """Its names for our tools; empty for an agent that cannot be kept to some."""
-    prefix: str = ""
-    """The beginning of its names for the tools of our MCP server."""
+    names_servers: bool = False
+    """True if it never calls a tool of an MCP server by the name of the tool alone."""
+    warnings: str = ""
+    """A pattern of its warnings, for an agent that sends them as text of the answer."""
     provider: str = ""
     """The provider of its models, if it has one only."""
     keys: Iterable[str] = ()
@@ -130,7 +132,7 @@ CLAUDE: Final = Agent(
     name="claude",
     words=("claude",),
     tools=_CLAUDE_TOOLS,
-    prefix=f"mcp__{SERVER}__",
+    names_servers=True,
     provider="anthropic",
     keys=(
         *("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS"),
@@ -146,7 +148,7 @@ OPENCODE: Final = Agent(
     name="opencode",
     words=("opencode",),
     tools=_OPENCODE_TOOLS,
-    prefix=f"{SERVER}_",
+    names_servers=True,
     keys=(
         *("OPENCODE_API_KEY", "OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR"),
         *("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY"),
@@ -156,8 +158,15 @@ OPENCODE: Final = Agent(
     takes_instructions=True,
     chooses_model=True,
 )
+CODEX: Final = Agent(
+    name="codex",
+    words=("codex",),
+    names_servers=True,
+    warnings=r"Model metadata for `[^`]*` not found\.|Under-development features enabled:|Heads up,",
+    keys=("OPENAI_API_KEY", "CODEX_API_KEY", "CODEX_HOME"),
+)
 OTHER: Final = Agent(name="other")
-AGENTS: Final = (CLAUDE, OPENCODE, OTHER)
+AGENTS: Final = (CLAUDE, OPENCODE, CODEX, OTHER)
 
 
 def agent_of(options: AcpOptions) -> Agent:

@@ -11,7 +11,7 @@ from acp.schema import ContentToolCallContent, FileEditToolCallContent, TextCont
 from ohm_subagents.plugin import FileChanged, ToolEnded, ToolStarted, ToolUpdated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
 
     from acp.schema import ToolCall as AcpCall
@@ -46,6 +46,8 @@ class Call:
     """Everything that its terminal has printed."""
     paths: tuple[str, ...] = ()
     """The files that it writes, as far as known."""
+    ours: str | None = None
+    """The tool of ours that it is of; None for a tool of the agent."""
     has_started: bool = False
     """It was reported."""
 
@@ -84,17 +86,28 @@ class Call:
 class Calls:
     """The calls that are not over, in the order in which they began."""
 
-    def __init__(self, cwd: Path, served: Callable[[Call], str | None]) -> None:
-        """`served` names the tool of ours that a call is of: what happens in it is reported where it runs."""
+    def __init__(self, cwd: Path, names: Collection[str], served: Callable[[Call], str | None]) -> None:
+        """`names` are tools of the agent, which some tell as titles alone.
+
+        `served` names the tool of ours that a call is of: what happens in it is reported where it runs.
+        """
         self._cwd = cwd
+        self._names = names
         self._served = served
         self._open: dict[str, Call] = {}
 
     def call(self, told: AcpCall | ToolCallUpdate) -> Call:
-        """Return the call that an update, or a request for permission, is about, with what it tells."""
+        """Return the call that an update is about, with what it tells."""
         call = self._open.setdefault(told.tool_call_id, Call(id=told.tool_call_id))
         call.learn(told)
+        call.ours = call.ours or self._served(call)
+        if not call.name and told.title and told.title in self._names:
+            call.name = told.title
         return call
+
+    def asked(self, told: ToolCallUpdate) -> Call:
+        """Return the call that a request for permission is about: of a known one it may tell anything."""
+        return self._open.get(told.tool_call_id) or self.call(told)
 
     def begun(self, told: AcpCall) -> Iterator[RunEvent]:
         """Report a new call, unless its arguments may come with the next update."""
@@ -109,7 +122,7 @@ class Calls:
     def _updated(self, call: Call, told: AcpCall | ToolCallUpdate) -> Iterator[RunEvent]:
         if call.args is not None or told.status in (*_OVER, "in_progress"):
             yield from self.start(call)
-        if self._served(call) is not None:
+        if call.ours is not None:
             if told.status in _OVER:
                 del self._open[call.id]
         elif told.status in _OVER:
@@ -119,7 +132,7 @@ class Calls:
 
     def start(self, call: Call) -> Iterator[RunEvent]:
         """Report that a call begins, if that was not reported."""
-        if not call.has_started and self._served(call) is None:
+        if not call.has_started and call.ours is None:
             call.has_started, call.name = True, call.tool
             yield ToolStarted(call_id=call.id, tool=call.tool, args="" if call.args is None else compact(call.args))
 

@@ -48,7 +48,7 @@ class Permissions:
             asked = RequestPermissionRequest.model_validate(params)
         except ValidationError:
             raise RequestError.invalid_params({"details": "This request for permission cannot be read."}) from None
-        call = self._report.calls.call(asked.tool_call)
+        call = self._report.calls.asked(asked.tool_call)
         is_allowed = self._allows(call)
         if not is_allowed:
             self._tell(call)
@@ -60,7 +60,7 @@ class Permissions:
         return {"outcome": {"outcome": "selected", "optionId": chosen}}
 
     def _allows(self, call: Call) -> bool:
-        if self._report.served(call) is not None or call.kind == _HARMLESS:
+        if call.ours is not None or call.kind == _HARMLESS:
             return True
         ours = self._ours.get(call.name.lower()) if call.name else None
         if ours is not None:

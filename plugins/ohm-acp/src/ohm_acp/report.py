@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +18,10 @@ from acp.schema import (
 from acp.schema import Usage as AcpUsage
 from pydantic import ValidationError
 
+from ohm_acp.agents import SERVER
 from ohm_acp.calls import Call, Calls
 from ohm_acp.checkpoint import Checkpoint
 from ohm_subagents.plugin import (
-    FINALIZE,
     Checkpointed,
     Diagnostic,
     DiagnosticRaised,
@@ -47,12 +48,13 @@ class Report:
         self._agent = agent
         self._sink = sink
         self._served: Mapping[str, str] = {}
+        self._names_of_served: re.Pattern[str] | None = None
         self._before = Checkpoint()
         self._session = ""
         self._cost = Decimal(0)
         self._spent = Usage()
         self._is_open = False
-        self.calls = Calls(request.cwd, self.served)
+        self.calls = Calls(request.cwd, agent.tools.values(), self.served)
         self.answer = ""
         """The text since the last tool call."""
         self.has_finalized = False
@@ -70,15 +72,17 @@ class Report:
     def serves(self, tools: Mapping[str, str]) -> None:
         """Our own MCP server serves these tools: its names for them, and ours."""
         self._served = tools
+        if tools:
+            names = "|".join(re.escape(name) for name in tools)
+            alone = "" if self._agent.names_servers else rf"|({names})(?: \({SERVER} MCP Server\))?"
+            self._names_of_served = re.compile(rf"(?:Tool: |mcp__)?{SERVER}[/_.:]+({names}){alone}")
 
     def served(self, call: Call) -> str | None:
         """Return the tool of our own MCP server that a call is of, by our name; None for a tool of the agent."""
-        for text in filter(None, (call.name, call.title)):
-            found = self._served.get(text.removeprefix(self._agent.prefix))
-            if found is not None:
-                return found
-        is_final = FINALIZE in self._served.values() and FINALIZE in f"{call.name} {call.title}"
-        return FINALIZE if is_final else None
+        if self._names_of_served is None:
+            return None
+        found = self._names_of_served.fullmatch(call.name or call.title)  # a title may be a command of the model
+        return None if found is None else self._served[found[found.lastindex or 1]]
 
     def begins(self, session: str, before: Checkpoint) -> None:
         """Report what follows: until now, updates were of the past. `before` is what the session was when it ended."""
@@ -125,7 +129,9 @@ class Report:
         self._checkpoint()
 
     def _say(self, text: str, meta: Mapping[str, Any] | None) -> None:
-        if text:
+        if self._agent.warnings and re.match(self._agent.warnings, text):
+            self.warn(text.strip())
+        elif text:
             self._emit_all(self.calls.start_all())
             self.answer += text
             self.emit(TextDelta(text=text))
