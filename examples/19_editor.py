@@ -16,7 +16,11 @@ class Editor:
     """Prints what it is told."""
 
     async def session_update(self, session_id: str, update: AgentMessageChunk | SessionInfoUpdate) -> None:
-        print(update.model_dump(exclude={"session_update"}, exclude_none=True))
+        said = update.model_dump(
+            exclude={"session_update", "field_meta"}, exclude_none=True
+        )  # the latter has the task's id
+        if said:
+            print(said)
 
 
 async def main() -> None:
