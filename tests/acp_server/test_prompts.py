@@ -176,7 +176,7 @@ async def test_an_end_that_the_protocol_knows_is_a_stop_reason_and_one_message(t
     error = OhmError(code=code, message="It ended.", advice="Ask less.")
     async with quick_ohm(Step(error=error)) as ohm, editor_of(acp_agent(ohm)) as editor:
         answer = await editor.ask(await editor.opened(tmp_path), "Go")
-    assert (answer.stop_reason, editor.said().strip()) == (reason, "It ended. Ask less.")
+    assert (answer.stop_reason, editor.said()) == (reason, "It ended. Ask less.")
 
 
 async def test_any_other_failure_is_one_message_and_an_error_with_its_code(tmp_path):

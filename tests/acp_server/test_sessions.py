@@ -138,7 +138,8 @@ async def test_the_subagent_is_a_mode_and_an_option_and_holds_from_the_next_prom
 
 async def test_the_model_is_an_option_with_those_that_the_configuration_names(tmp_path):
     provider = {"baseUrl": "http://127.0.0.1:1/v1", "models": [{"id": "m"}]}
-    config = {"providers": {"own": provider}, "subagents": {"model": "openai/gpt-5:low"}, "editorSubagent": "oracle"}
+    subagents = {"model": "openai/gpt-5:low", "finder": {"model": "groq/a"}, "librarian": {"model": "none"}}
+    config = {"providers": {"own": provider}, "subagents": subagents, "editorSubagent": "oracle"}
     backend = ScriptedBackend("one")
     async with quick_ohm(backend=backend, config=config) as ohm, editor_of(acp_agent(ohm)) as editor:
         begun = await editor.connection.new_session(cwd=f"{tmp_path}", mcp_servers=[])
@@ -146,7 +147,7 @@ async def test_the_model_is_an_option_with_those_that_the_configuration_names(tm
         await editor.connection.set_config_option(config_id="model", session_id=session, value="own/m")
         await editor.ask(session, "a")
 
-    assert values(begun.config_options, "model")[:3] == ["configured", "openai/gpt-5:low", "own/m"]
+    assert values(begun.config_options, "model")[:4] == ["configured", "openai/gpt-5:low", "groq/a", "own/m"]
     assert chosen(begun.config_options)["subagent"] == "oracle"
     assert f"{backend.calls[0].spec.model}" == "own/m"
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from acp.schema import SessionConfigOptionSelect, SessionConfigSelectOption, SessionMode, SessionModeState
 
-from ohm_subagents.contract import Err, Ok, parse_model_pattern
+from ohm_subagents.contract import Err, ModelPattern, Ok, parse_model_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -101,9 +101,10 @@ def _select(
 
 def _models(ohm: Ohm) -> Iterator[str]:
     """Yield the models that the configuration names, and the defaults of providers whose key is set."""
-    named = ohm.config.subagents.model
-    if named is not None:
-        yield f"{named}"
+    subagents = ohm.config.subagents
+    for named in (subagents.model, *(subagents.entry(profile.id).model for profile in ohm.profiles)):
+        if isinstance(named, ModelPattern):  # what names no model is told when a subagent is to run on it
+            yield f"{named}"
     for name, provider in ohm.config.providers.items():
         yield from (f"{name}/{model.id}" for model in provider.models)
     models = ohm.inspect().models

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import anyio
 from acp import RequestError
-from acp.helpers import update_agent_message_text, update_user_message_text
+from acp.helpers import update_user_message_text
 from acp.schema import PromptResponse, SessionInfoUpdate
 from acp.schema import Usage as PromptUsage
 
@@ -38,7 +38,9 @@ class _Turn:
     """The prompt that is being answered."""
 
     task_id: TaskId | None = None
-    """Its task; None before the first event."""
+    """Its task; None before the first event, as long as `updates` is."""
+    updates: TaskUpdates | None = None
+    """Writes the updates of that task."""
     is_cancelled: bool = False
     """The editor has cancelled it."""
 
@@ -83,7 +85,8 @@ class Session:
             self._turn = None
         reason = stop_reason(result.err())
         if isinstance(result, Err) and reason != "cancelled":
-            await editor.session_update(self.id, update_agent_message_text(f"\n\n{result.err_value}"))
+            updates = turn.updates or TaskUpdates("", self._cwd)
+            await editor.session_update(self.id, updates.failed(result.err_value))
             if reason is None:
                 raise failure(result.err_value)
         task = None if turn.task_id is None else self.ohm.task(turn.task_id)
@@ -127,15 +130,14 @@ class Session:
 
     async def _show(self, events: EventStream, turn: _Turn, earlier: Sequence[ListedTask], editor: Editor) -> None:
         """Send the updates of the first task of a stream; others are those that it starts."""
-        updates: TaskUpdates | None = None
         async for each in events:
-            if updates is None:
+            if turn.updates is None:
                 turn.task_id = each.task_id
                 await self._begin(turn, each.task_id, editor, is_first=not earlier)
                 used_before = reduce(add, (task.usage for task in earlier), Usage())
-                updates = TaskUpdates(each.task_id, self._cwd, used_before=used_before)
+                turn.updates = TaskUpdates(each.task_id, self._cwd, used_before=used_before)
             if each.task_id == turn.task_id:
-                for update in updates.of(each.event):
+                for update in turn.updates.of(each.event):
                     await editor.session_update(self.id, update)
 
     async def _begin(self, turn: _Turn, task_id: TaskId, editor: Editor, *, is_first: bool) -> None:
@@ -173,7 +175,7 @@ class Session:
                         await editor.session_update(self.id, update)
             ended = self.ohm.task(task.id) or task
             if ended.error is not None:
-                await editor.session_update(self.id, update_agent_message_text(f"\n\n{ended.error}"))
+                await editor.session_update(self.id, updates.failed(ended.error))
 
     async def _events(self, task: Task) -> AsyncGenerator[Event]:
         handle = None if task.is_terminal else self.ohm.handle(task.id)

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         UserMessageChunk,
     )
 
+    from ohm_subagents import OhmError
     from ohm_subagents.contract import Event
 
     Update = (
@@ -120,6 +121,10 @@ class TaskUpdates:
                 | TaskSettled()
             ):
                 pass
+
+    def failed(self, error: OhmError) -> Update:
+        """Return the message that says why the task has failed, after what the subagent said."""
+        return update_agent_message_text(f"\n\n{error}" if self._said else f"{error}")
 
     def _started(self, event: ToolStarted) -> Iterator[Update]:
         self._count += 1
