@@ -208,8 +208,8 @@ async def test_nothing_is_read_unless_it_is_chosen(desk):
 async def test_an_unknown_format_is_named(desk):
     _, diagnostics = await desk.read("claud")
     assert diagnostics == [
-        "'subagents.agentFiles' names 'claud', which is no format. Available: claude, opencode, codex, gemini, github, "
-        "cursor, qwen."
+        "'subagents.agentFiles' names 'claud', which is no format. Did you mean 'claude'? "
+        "Available: claude, opencode, codex, gemini, github, cursor, qwen."
     ]
 
 

@@ -13,6 +13,7 @@ from ohm_subagents.agent_files.config_file import configured_agents
 from ohm_subagents.agent_files.dialects import DIALECTS
 from ohm_subagents.agent_files.reader import AgentFile, left_out, parse_agent_file
 from ohm_subagents.agent_files.skills import with_skills
+from ohm_subagents.contract.spelling import did_you_mean
 from ohm_subagents.files import Fault, TimedCache, is_one_place, quoted_value, read_folder, tightened, trust_everything
 from ohm_subagents.suite import Diagnostic, Err, ErrorCode, OhmError, Ok, ProfileSource, parse_model_pattern
 
@@ -93,7 +94,8 @@ def _chosen(setting: JsonValue) -> tuple[tuple[Dialect, ...], tuple[Diagnostic, 
         return (tuple(DIALECTS.values()) if setting is True else ()), ()
     names = [str(name).strip().lower() for name in setting]
     unknown = (
-        f"'subagents.agentFiles' names {quoted_value(name)}, which is no format. Available: {', '.join(DIALECTS)}."
+        f"'subagents.agentFiles' names {quoted_value(name)}, which is no format. "
+        f"{did_you_mean(name, DIALECTS)}Available: {', '.join(DIALECTS)}."
         for name in dict.fromkeys(names)
         if name not in DIALECTS
     )
