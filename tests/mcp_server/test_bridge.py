@@ -277,6 +277,23 @@ def test_trio_is_refused_with_what_to_do():
     assert refusal.err_value.code == ErrorCode.EVENT_LOOP_UNSUPPORTED
 
 
+@pytest.mark.parametrize(
+    ("fault", "sentence"),
+    [
+        (OSError(98, "Address already in use"), "Tools cannot be served at 127.0.0.1: Address already in use."),
+        (ImportError("No module named 'mcp'"), "given to an agent outside of this process: No module named 'mcp'."),
+    ],
+)
+async def test_a_server_that_does_not_start_is_an_error_of_each_run(bridge, monkeypatch, fault, sentence):
+    def refuse(*_):
+        raise fault
+
+    monkeypatch.setattr("ohm_subagents.mcp.bridge_server.listener_at", refuse)
+    for _ in range(2):
+        async with bridge.offer((add,), EventLog()) as offer:
+            assert sentence in offer.unwrap_err().message
+
+
 async def test_a_request_of_50_mb_is_refused(bridge):
     async with offered(bridge, add) as endpoint, httpx2.AsyncClient(headers=endpoint.headers) as http:
         refusal = await http.post(endpoint.url, content=b" " * 5_000_000)

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
+from itertools import count
 from secrets import token_urlsafe
 from typing import TYPE_CHECKING, Final
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from ohm_subagents.plugin import Sink
     from ohm_subagents.suite import Tool
 
+_SERVER: Final = "ohm_subagents.mcp.bridge_server"
 WRONG_LOOP: Final = OhmError(
     code=ErrorCode.EVENT_LOOP_UNSUPPORTED,
     message="Tools reach an agent outside of this process on asyncio only.",
@@ -60,6 +62,7 @@ class ToolBridge:
 
     def __init__(self) -> None:
         self._offers: dict[str, Offer] = {}
+        self._numbers = count(1)
         self._needed = anyio.Event()
         self._ready = anyio.Event()
         self._server: Result[BridgeServer, OhmError] = Err(WRONG_LOOP)
@@ -89,7 +92,7 @@ class ToolBridge:
         if isinstance(server, Err):
             yield server
             return
-        token, offer = token_urlsafe(32), Offer(tools, sink)
+        token, offer = token_urlsafe(32), Offer(tools, sink, self._numbers)
         names = {name: tool.name for name, tool in offer.tools.items()}
         endpoint = Endpoint(
             url=server.ok_value.url,
@@ -114,27 +117,32 @@ class ToolBridge:
 
     async def _serve(self) -> None:
         await self._needed.wait()
-        opening = await to_thread.run_sync(_opening, abandon_on_cancel=True)
-        if isinstance(opening, Err):
-            self._server = opening
+        try:
+            module = await to_thread.run_sync(import_module, _SERVER, abandon_on_cancel=True)  # takes most of a second
+            opening: AbstractAsyncContextManager[BridgeServer] = module.BridgeServer.open(self._offers)
+            async with opening as server:
+                self._server = Ok(server)
+                self._ready.set()
+                await anyio.sleep_forever()
+        except ImportError as missing:
+            self._server = Err(_lacking(f"{missing}"))
+        except OSError as refused:
+            self._server = Err(_unserved(refused))
+        finally:
             self._ready.set()
-            return
-        async with opening.ok_value(self._offers) as server:
-            self._server = Ok(server)
-            self._ready.set()
-            await anyio.sleep_forever()
 
 
-def _opening() -> Result[Callable[[Mapping[str, Offer]], AbstractAsyncContextManager[BridgeServer]], OhmError]:
-    """Import the server, which takes most of a second."""
-    try:
-        module = import_module("ohm_subagents.mcp.bridge_server")
-    except ImportError as missing:
-        return Err(
-            OhmError(
-                code=ErrorCode.PROVIDER_NOT_INSTALLED,
-                message=f"Tools cannot be given to an agent outside of this process: {missing}.",
-                advice=f"Install it: {install_command('mcp')}.",
-            )
-        )
-    return Ok(module.BridgeServer.open)
+def _lacking(missing: str) -> OhmError:
+    return OhmError(
+        code=ErrorCode.PROVIDER_NOT_INSTALLED,
+        message=f"Tools cannot be given to an agent outside of this process: {missing}.",
+        advice=f"Install it: {install_command('mcp')}.",
+    )
+
+
+def _unserved(refused: OSError) -> OhmError:
+    return OhmError(
+        code=ErrorCode.BACKEND_FAILED,
+        message=f"Tools cannot be served at 127.0.0.1: {refused.strerror or refused}.",
+        advice="See that this program may listen at a port of its own.",
+    )

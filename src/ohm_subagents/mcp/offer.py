@@ -13,7 +13,7 @@ import anyio
 from ohm_subagents.plugin import ToolEnded, ToolResult, ToolStarted, call_child_tool
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 
     from anyio.abc import TaskGroup
 
@@ -41,10 +41,12 @@ class _Call:
 class Offer:
     """The tools of one run."""
 
-    def __init__(self, tools: Sequence[Tool], sink: Sink) -> None:
+    def __init__(self, tools: Sequence[Tool], sink: Sink, numbers: Iterator[int]) -> None:
+        """`numbers`: those of calls, for ids that no other run has."""
         self.tools: Mapping[str, Tool] = {_listed_name(tool.name): tool for tool in tools}
         self.listed = anyio.Event()
         self._sink = sink
+        self._numbers = numbers
         self.begun = 0
         self._open: set[_Call] = set()
         self._calls, self._called = anyio.create_memory_object_stream[_Call](float("inf"))
@@ -95,7 +97,7 @@ class Offer:
 
     async def _carry_out(self, call: _Call) -> None:
         self.begun += 1
-        call_id, name = f"ohm_{self.begun}", call.tool.name
+        call_id, name = f"ohm_{next(self._numbers)}", call.tool.name
         args = json.dumps(call.arguments, ensure_ascii=False, separators=(",", ":"))
         self._sink.emit(ToolStarted(call_id=call_id, tool=name, args=args))
         status: ToolStatus = "interrupted"

@@ -42,7 +42,7 @@ class Agent:
     writes: Mapping[str, str] = field(default_factory=dict[str, str])
     """Those of its tools that write a file, with the argument that names it."""
     child_prefix: str = ""
-    """What it puts before the name of a tool of `SERVER`; empty for one that connects to no MCP server."""
+    """The prefix of its names for tools of `SERVER`; empty for one that connects to no MCP server."""
     api: str = ""
     """The API by which it asks the services of ohm.json; empty for one that asks none."""
     keys: Callable[[RunRequest], Iterable[str]] = lambda _request: ()
@@ -57,7 +57,7 @@ class Agent:
     """Return the HTTP status of the provider that an exit code tells, if it does."""
 
     def dialect(self, link: Link | None = None) -> Dialect:
-        """Return the same for the host; `link` is what a run has besides its request."""
+        """Return the same for the host; `link` holds the connections of a run."""
         link = link or Link()
         return Dialect(
             id=self.id,
@@ -74,7 +74,7 @@ class Agent:
 
     @property
     def capabilities(self) -> frozenset[Capability]:
-        """What the backend does beyond one prompt, one answer."""
+        """The capabilities of its backend, but for those of every process."""
         reached = {Capability.CHILD_TOOLS} if self.child_prefix else set[Capability]()
         return frozenset({Capability.SESSIONS, Capability.USAGE, *reached})
 

@@ -73,8 +73,11 @@ class AgentBackend:
 
     async def _linked(self, request: RunRequest, sink: Sink, link: Link) -> Result[RunOutput, OhmError]:
         agent = self._opening.agent
-        answer = await ShellBackend(agent.dialect(link), self._options, self._supervisor).run(request, sink)
-        return answer.map_err(lambda error: advised(error, agent.api, link.service))
+        match await ShellBackend(agent.dialect(link), self._options, self._supervisor).run(request, sink):
+            case Err(error):
+                return Err(advised(error, agent.api, link.service))
+            case answered:
+                return answered
 
 
 def agent_backend(agent: Agent, context: BackendContext) -> BackendSpec[ShellOptions]:

@@ -14,7 +14,7 @@ class ChildTools:
     """Tells calls of child tools, which our own server has reported already, from the agent's own calls."""
 
     prefix: str = ""
-    """What the agent puts before their names."""
+    """The prefix of the agent's names for them."""
     endpoint: Endpoint | None = None
     """The server that reports their calls; without one, the agent's report is all there is."""
     _returned: int = field(default=0, init=False)

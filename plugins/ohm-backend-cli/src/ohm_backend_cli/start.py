@@ -1,4 +1,4 @@
-"""The start of a command-line agent, and what a run of it has besides its request."""
+"""The start of a command-line agent, and the connections of its run to the host."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Link:
     """The service of ohm.json that the model is of, if it is of one."""
 
     def settings(self, request: RunRequest, others: Mapping[str, str]) -> Mapping[str, str]:
-        """Return the variables, with one that keeps the endpoint from going through a proxy."""
+        """Return the variables, with two by which the endpoint is not asked through a proxy."""
         env = request.env
         if self.endpoint is None or not any(env.get(name) for name in _PROXIES):
             return others
