@@ -69,7 +69,7 @@ def opened(kind, directory, clock, *, policy=None, fault_point=None, **options):
         open_it = partial(open_sqlite, fault_point=fault_point)
         specs["sqlite"] = StoreSpec(id="sqlite", summary="It breaks.", open=open_it, predecessor="snapshot")
     request = StoreRequest(directory=directory, clock=clock, policy=policy or RetentionPolicy(), **options)
-    return open_store(kind, specs, request)
+    return open_store(kind, specs, request, origin="default")
 
 
 __all__ = ["SETTLED", "Checkpointed", "Clock", "Hand", "TextDelta", "opened"]
