@@ -7,10 +7,7 @@ import json
 import os
 import signal
 import sys
-import tomllib
-from http.client import HTTPConnection
 from pathlib import Path
-from urllib.parse import urlsplit
 
 CLI, ARGV, ENV = sys.argv[1], sys.argv[2:], os.environ
 SERVER = "ohm-run"
@@ -24,6 +21,8 @@ def claude_server():
 
 
 def codex_server():
+    import tomllib
+
     setting = next(word for word in ARGV if word.startswith("mcp_servers."))
     server = tomllib.loads(setting)["mcp_servers"][SERVER]
     return server["url"], f"Bearer {ENV[server['bearer_token_env_var']]}"
@@ -40,12 +39,14 @@ def qwen_server():
 
 
 def asked(method, params):
+    from http.client import HTTPConnection
+
     url, token = globals()[f"{CLI}_server"]()
-    place = urlsplit(url)
-    connection = HTTPConnection(place.hostname, place.port)
+    _, _, place, path = url.split("/")
+    connection = HTTPConnection(place)
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
     kinds = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-    connection.request("POST", place.path, body, {**kinds, "Authorization": token})
+    connection.request("POST", f"/{path}", body, {**kinds, "Authorization": token})
     return json.loads(connection.getresponse().read())["result"]
 
 
