@@ -16,10 +16,8 @@ class Editor:
     """Prints what it is told."""
 
     async def session_update(self, session_id: str, update: AgentMessageChunk | SessionInfoUpdate) -> None:
-        said = update.model_dump(
-            exclude={"session_update", "field_meta"}, exclude_none=True
-        )  # the latter has the task's id
-        if said:
+        said = update.model_dump(include={"title", "content"}, exclude_none=True)
+        if said:  # each prompt also has an update that tells the id of its task
             print(said)
 
 
@@ -38,6 +36,9 @@ async def main() -> None:
                 print(answer.stop_reason)
         asked.close()
         await agent
+        for stream in (asked, given):
+            stream.close()
+            await stream.wait_closed()
 
 
 asyncio.run(main())

@@ -196,6 +196,16 @@ async def test_any_other_failure_is_one_message_and_an_error_with_its_code(tmp_p
     }
 
 
+async def test_what_is_wrong_with_the_configuration_is_told_once(tmp_path):
+    config = {"subagents": {"nobody": {"model": "openai/gpt-5"}}}
+    async with quick_ohm("one", "two", config=config) as ohm, editor_of(acp_agent(ohm)) as editor:
+        session = await editor.opened(tmp_path)
+        await editor.ask(session, "a")
+        await editor.ask(session, "b")
+        (wrong,) = ohm.diagnostics
+    assert editor.said("agent_thought_chunk") == f"{wrong}\n"
+
+
 async def test_a_prompt_that_is_refused_says_why_and_the_next_one_works(tmp_path):
     async with quick_ohm("done") as ohm, editor_of(acp_agent(ohm)) as editor:
         session = await editor.opened(tmp_path)

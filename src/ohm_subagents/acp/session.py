@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import anyio
 from acp import RequestError
-from acp.helpers import update_user_message_text
+from acp.helpers import update_agent_thought_text, update_user_message_text
 from acp.schema import PromptResponse, SessionInfoUpdate
 from acp.schema import Usage as PromptUsage
 
@@ -67,6 +67,7 @@ class Session:
         self._cwd = cwd
         self._tools = tools
         self._turn: _Turn | None = None
+        self._told: set[str] = set()
 
     async def prompt(self, text: str, editor: Editor) -> PromptResponse:
         """Answer a prompt by a task that continues the session; one at a time.
@@ -80,6 +81,7 @@ class Session:
             )
         self._turn = turn = _Turn()
         try:
+            await self._tell_diagnostics(editor)
             result = await self._run(turn, text, editor)
         finally:
             self._turn = None
@@ -95,6 +97,13 @@ class Session:
             usage=None if task is None else _usage_of(task),
             field_meta=None if task is None else {TASK: task.id},
         )
+
+    async def _tell_diagnostics(self, editor: Editor) -> None:
+        """Tell once what was not honoured as written: an editor shows nobody what is printed."""
+        for note in self.ohm.diagnostics:
+            if f"{note}" not in self._told:
+                self._told.add(f"{note}")
+                await editor.session_update(self.id, update_agent_thought_text(f"{note}\n"))
 
     async def _run(self, turn: _Turn, text: str, editor: Editor) -> Result[Envelope, OhmError]:
         """Run the task of a prompt, and send its updates as they come."""
