@@ -180,6 +180,9 @@ class Prompt:
         self.say("Some words.")
         return {"stopReason": self.text.split()[-1]}
 
+    def do_shrug(self) -> NoReturn:
+        raise RefusedError
+
     def do_nothing(self) -> Json:
         return END
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ohm_subagents.plugin import BackendSpec, Options
 
 
+@pytest.mark.slow  # a process each; `test_acp_runs` has its quick siblings
 class TestAcpBackend(BackendConformance):
     @pytest.fixture
     def anyio_backend(self) -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import anyio
+import anyio.to_thread
 import psutil
 import pytest
 from acp_stage import READER, Stage, command_of
@@ -18,13 +21,11 @@ from ohm_subagents.contract import SessionId, TaskId
 from ohm_subagents.plugin import ErrorCode, RunRequest, RunSpec, TextDelta, ToolEnded, ToolStarted, UsageAdded
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from ohm_subagents import Envelope, Ohm, OhmError
     from ohm_subagents.plugin import Result, ToolResult
 
 pytestmark = pytest.mark.anyio
-SECRET = "sk-secret1"
+slow = pytest.mark.slow  # a process each; what stays quick has one of each kind
 
 
 @pytest.fixture
@@ -93,6 +94,7 @@ async def test_a_profile_that_limits_tools_is_refused_by_an_agent_that_cannot_be
     assert prompt.endswith("\n\nSay hello.")
 
 
+@slow
 async def test_an_agent_that_is_not_the_one_that_it_is_taken_for_is_refused(tmp_path: Path) -> None:
     async with Stage(tmp_path, ("imposter",)).ohm() as ohm:
         error = await failed(ohm, "Say hello.")
@@ -115,6 +117,7 @@ async def test_a_tool_call_is_told_once_with_its_arguments_and_its_result(tmp_pa
     assert envelope.output == "Hello from the agent."
 
 
+@slow
 async def test_a_file_that_the_agent_writes_is_named_below_the_folder(tmp_path: Path) -> None:
     async with Stage(tmp_path).ohm() as ohm:
         handle = await ohm.start("free", "Please write it")
@@ -133,6 +136,7 @@ async def test_permissions_are_answered_by_the_profile_once_each_and_a_refusal_i
     ]
 
 
+@slow
 async def test_a_profile_without_a_list_allows_what_the_agent_asks_for(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     async with stage.ohm() as ohm:
@@ -144,8 +148,8 @@ async def test_a_profile_without_a_list_allows_what_the_agent_asks_for(tmp_path:
     ("words", "methods"),
     [
         (("resume", "load"), ["session/new", "session/resume"]),
-        (("load",), ["session/new", "session/load"]),
-        (("lies", "load"), ["session/new", "session/load"]),
+        pytest.param(("load",), ["session/new", "session/load"], marks=slow),
+        pytest.param(("lies", "load"), ["session/new", "session/load"], marks=slow),
     ],
 )
 async def test_a_follow_up_continues_the_session_of_the_agent(
@@ -160,7 +164,7 @@ async def test_a_follow_up_continues_the_session_of_the_agent(
     assert stage.noted("prompts") == ["Say hello.", "Tell the past"]
 
 
-@pytest.mark.parametrize("words", [(), ("lies",)])
+@pytest.mark.parametrize("words", [("lies",), pytest.param((), marks=slow)])
 async def test_where_no_session_is_kept_the_conversation_is_in_the_prompt(
     tmp_path: Path, words: tuple[str, ...]
 ) -> None:
@@ -173,6 +177,7 @@ async def test_where_no_session_is_kept_the_conversation_is_in_the_prompt(
     assert "User:\nSay hello.\n\nAssistant:\nHello from the agent." in stage.noted("prompts")[1]
 
 
+@slow
 async def test_the_cost_of_a_session_that_is_continued_is_counted_once(tmp_path: Path) -> None:
     async with Stage(tmp_path, ("resume",)).ohm() as ohm:
         first = await answered(ohm, "Say hello.")
@@ -188,20 +193,29 @@ async def test_the_cost_of_a_session_that_is_continued_is_counted_once(tmp_path:
             ErrorCode.BACKEND_FAILED,
             "mine failed: it ended with exit code 3 before it had answered: Error: out of luck.",
         ),
-        ("closed", ErrorCode.BACKEND_FAILED, "mine failed: it closed its output before it had answered."),
+        pytest.param(
+            "closed", ErrorCode.BACKEND_FAILED, "mine failed: it closed its output before it had answered.", marks=slow
+        ),
         (
             "error",
             ErrorCode.PROVIDER_REQUEST_REJECTED,
             "mine: the model rejected the request (HTTP 400): Internal error: API Error: 400 bad model ***.",
         ),
-        ("nothing", ErrorCode.PROVIDER_EMPTY_RESPONSE, "mine gave an empty answer."),
-        ("reason refusal", ErrorCode.CONTENT_FILTERED, "mine: the model refused to answer."),
-        (
+        pytest.param("shrug", ErrorCode.BACKEND_FAILED, "mine failed: {}.", marks=slow),
+        pytest.param("nothing", ErrorCode.PROVIDER_EMPTY_RESPONSE, "mine gave an empty answer.", marks=slow),
+        pytest.param("reason refusal", ErrorCode.CONTENT_FILTERED, "mine: the model refused to answer.", marks=slow),
+        pytest.param(
             "reason max_turn_requests",
             ErrorCode.USAGE_LIMIT_EXCEEDED,
             "mine reached its limit of requests before it had answered.",
+            marks=slow,
         ),
-        ("reason cancelled", ErrorCode.BACKEND_FAILED, "mine failed: it stopped by itself before it had answered."),
+        pytest.param(
+            "reason cancelled",
+            ErrorCode.BACKEND_FAILED,
+            "mine failed: it stopped by itself before it had answered.",
+            marks=slow,
+        ),
         (
             "reason tired",
             ErrorCode.BACKEND_FAILED,
@@ -227,11 +241,12 @@ async def test_a_failure_is_one_sentence_and_what_was_said_is_kept(
     ("word", "fact"),
     [
         ("future", "mine speaks version '2027-01-01' of the Agent Client Protocol, and this backend version 1."),
-        (
+        pytest.param(
             "says-nothing",
             "mine failed: it ended with exit code 1 before it had answered: usage: agent [--acp].",
+            marks=slow,
         ),
-        ("auth", "mine is not logged in and has no key."),
+        pytest.param("auth", "mine is not logged in and has no key.", marks=slow),
     ],
 )
 async def test_an_agent_that_cannot_begin_is_one_sentence(tmp_path: Path, word: str, fact: str) -> None:
@@ -241,6 +256,7 @@ async def test_an_agent_that_cannot_begin_is_one_sentence(tmp_path: Path, word: 
     assert error.advice
 
 
+@slow
 async def test_an_agent_is_logged_in_by_the_way_that_the_options_name(tmp_path: Path) -> None:
     stage = Stage(tmp_path, ("auth",), {"agent": "claude", "authMethod": "key"})
     async with stage.ohm() as ohm:
@@ -248,6 +264,7 @@ async def test_an_agent_is_logged_in_by_the_way_that_the_options_name(tmp_path: 
     assert stage.noted("logins") == ["key"]
 
 
+@slow
 async def test_an_answer_that_was_cut_off_is_an_answer_with_a_warning(tmp_path: Path) -> None:
     async with Stage(tmp_path).ohm() as ohm:
         envelope = await answered(ohm, "reason max_tokens")
@@ -277,6 +294,7 @@ async def test_a_model_that_the_agent_offers_is_chosen(tmp_path: Path) -> None:
     assert "Its models: one, two." in error.advice
 
 
+@slow
 async def test_a_model_has_no_effect_on_an_agent_that_offers_no_choice(tmp_path: Path) -> None:
     async with Stage(tmp_path, options={"agent": "other"}).ohm() as ohm:
         envelope = await answered(ohm, "Say hello.", "free", model="acme/two")
@@ -293,6 +311,7 @@ def double(number: int) -> int:
     return 2 * number
 
 
+@slow
 async def test_a_tool_of_the_program_is_called_by_the_agent_and_told_once(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     prompt = "child-tool " + json.dumps(["double", {"number": 21}])
@@ -306,6 +325,7 @@ async def test_a_tool_of_the_program_is_called_by_the_agent_and_told_once(tmp_pa
     assert [one["name"] for one in session["mcpServers"]] == ["ohm"]
 
 
+@slow
 async def test_an_agent_that_takes_no_server_cannot_be_given_tools(tmp_path: Path) -> None:
     async with Stage(tmp_path, ("no-http",)).ohm() as ohm:
         error = await failed(ohm, "Say hello.", tools=[double])
@@ -313,13 +333,13 @@ async def test_an_agent_that_takes_no_server_cannot_be_given_tools(tmp_path: Pat
     assert error.message == "mine takes no MCP server over HTTP, so it cannot be given double."
 
 
-@pytest.mark.parametrize(("prompt", "used"), [("hang", 100), ("hang deaf", 0)])
+@pytest.mark.parametrize(("prompt", "used"), [("hang", 100), pytest.param("hang deaf", 0, marks=slow)])
 async def test_a_cancelled_run_ends_soon_and_tells_what_it_used_if_the_agent_says(
     tmp_path: Path, prompt: str, used: int
 ) -> None:
     stage, sink = Stage(tmp_path), Heard()
     began: list[float] = []
-    async with instance("mine").open(AcpOptions(command=command_of(tmp_path), agent="claude")) as backend:
+    async with instance("mine").open(AcpOptions(command=command_of(tmp_path), agent="claude", grace_ms=200)) as backend:
         async with anyio.create_task_group() as group:
             group.start_soon(backend.run, request_of(prompt, tmp_path), sink)
             await sink.spoke.wait()
@@ -331,15 +351,47 @@ async def test_a_cancelled_run_ends_soon_and_tells_what_it_used_if_the_agent_say
 
 
 @pytest.mark.parametrize("how", [("hang deaf",), ("hang", "hang-at-start")])
+@slow
 async def test_an_agent_that_hears_nothing_is_left_nowhere(tmp_path: Path, how: tuple[str, ...]) -> None:
     prompt, *words = how
     stage = Stage(tmp_path, tuple(words))
     async with stage.ohm() as ohm:
         with anyio.move_on_after(0.5):
             await ohm.run("reader", prompt)
-    assert not [one for one in psutil.process_iter(["cmdline"]) if str(tmp_path) in (one.info["cmdline"] or ())]
+    assert agents_in(tmp_path) == []
 
 
+HOST = """
+import anyio, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from acp_stage import Stage
+
+async def main():
+    async with Stage(Path(sys.argv[2])).ohm() as ohm:
+        handle = await ohm.start("reader", "hang deaf")
+        async for event in handle.events():
+            if event.kind == "text_delta":
+                print("it runs", flush=True)
+
+anyio.run(main)
+"""
+
+
+@slow
+async def test_no_agent_survives_a_host_that_is_killed(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", HOST, str(Path(__file__).parent), str(tmp_path)]
+    async with await anyio.open_process(command, stderr=None) as host:
+        assert host.stdout is not None
+        assert b"it runs" in await host.stdout.receive()
+        (agent,) = agents_in(tmp_path)
+        host.kill()
+    with anyio.fail_after(30):
+        await anyio.to_thread.run_sync(agent.wait)
+    assert agents_in(tmp_path) == []
+
+
+@slow
 async def test_a_command_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     async with stage.ohm(backends={"mine": {"type": "acp", "command": ["no-such-agent"], "agent": "claude"}}) as ohm:
@@ -365,6 +417,12 @@ class Heard:
 def request_of(prompt: str, cwd: Path) -> RunRequest:
     spec = RunSpec(profile=READER, description="", instructions="", cwd=cwd, tools=("read",))
     return RunRequest(task_id=TaskId("task_1"), session_id=SessionId("s"), prompt=prompt, spec=spec)
+
+
+def agents_in(home: Path) -> list[psutil.Process]:
+    """The processes of the agent that has its home there."""
+    found = psutil.process_iter(["cmdline"])
+    return [one for one in found if str(home) in (one.info["cmdline"] or ()) and HOST not in one.info["cmdline"]]
 
 
 async def calls_of(ohm: Ohm, envelope: Envelope) -> list[ToolStarted | ToolEnded]:

@@ -25,6 +25,8 @@ class Agent:
 
     name: str
     """Its name in options."""
+    install: str = "as its own documentation says"
+    """The command that installs it."""
     words: tuple[str, ...] = ()
     """Words of which one is in its command, and in the name that it gives itself."""
     tools: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -130,6 +132,7 @@ def _object(text: str) -> JsonObject:
 
 CLAUDE: Final = Agent(
     name="claude",
+    install="npm install -g @agentclientprotocol/claude-agent-acp",
     words=("claude",),
     tools=_CLAUDE_TOOLS,
     names_servers=True,
@@ -146,6 +149,7 @@ CLAUDE: Final = Agent(
 )
 OPENCODE: Final = Agent(
     name="opencode",
+    install="npm install -g opencode-ai",
     words=("opencode",),
     tools=_OPENCODE_TOOLS,
     names_servers=True,
@@ -160,6 +164,7 @@ OPENCODE: Final = Agent(
 )
 CODEX: Final = Agent(
     name="codex",
+    install="npm install -g @agentclientprotocol/codex-acp",
     words=("codex",),
     names_servers=True,
     warnings=r"Model metadata for `[^`]*` not found\.|Under-development features enabled:|Heads up,",

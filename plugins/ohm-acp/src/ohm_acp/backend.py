@@ -21,7 +21,6 @@ from ohm_acp.failures import (
     unbounded,
     without_server,
 )
-from ohm_acp.options import INSTALL
 from ohm_acp.peer import Peer
 from ohm_acp.permissions import Permissions
 from ohm_acp.report import Report
@@ -92,7 +91,7 @@ class AcpBackend:
         if request.tools_are_bounded and not agent.is_boundable:
             return Err(self._unbounded())
         env = command_environment(options, request.env)
-        located = locate_command(options.command, env, backend=self._id, install=INSTALL)
+        located = locate_command(options.command, env, backend=self._id, install=agent.install)
         if isinstance(located, Err):
             return located
         report = Report(self._id, agent, request, sink)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 from anyio import to_thread
 from anyio.lowlevel import checkpoint
 
-from ohm_acp.options import INSTALL, AcpOptions
+from ohm_acp.agents import agent_of
+from ohm_acp.options import AcpOptions
 from ohm_subagents.plugin import (
     BackendSpec,
     BackendType,
@@ -70,7 +71,7 @@ def instance(backend_id: str) -> BackendSpec[AcpOptions]:
 
     def lacks(options: AcpOptions, env: Mapping[str, str]) -> str | None:
         path = command_environment(options, env)
-        found = locate_command(options.command, path, backend=backend_id, install=INSTALL)
+        found = locate_command(options.command, path, backend=backend_id, install=agent_of(options).install)
         return str(found.err_value) if isinstance(found, Err) else None
 
     return BackendSpec(

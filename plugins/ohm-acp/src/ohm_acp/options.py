@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from ohm_subagents.shell import ShellOptions
 
-INSTALL: Final = "as its own documentation says"
-"""How to install an agent, in messages."""
 _Command = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
 
 

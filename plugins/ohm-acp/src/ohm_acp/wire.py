@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ohm_subagents.plugin import JsonObject
     from ohm_subagents.shell import Child
 
+INTERNAL_ERROR: Final = -32603
 _UPDATE: Final = CLIENT_METHODS["session_update"]
 
 
@@ -54,13 +55,19 @@ class Wire:
                     self._updated(params)
                 case {"method": str(), "id": int() | str()}:
                     return message
-                case {"id": int(), "result": _} | {"id": int(), "error": {"message": str()}}:
-                    self.answer = message
-                    self.answered.set()
-                    return message
+                case {"id": int(), "result": _} | {"id": int(), "error": {"message": str(), "code": int()}}:
+                    return self._answered_by(message)
+                case {"id": int(), "error": error}:
+                    unclear: JsonObject = {"code": INTERNAL_ERROR, "message": f"{error!r:.200}"}
+                    return self._answered_by({**message, "error": unclear})
                 case _:
                     pass
         return None
+
+    def _answered_by(self, message: JsonObject) -> JsonObject:
+        self.answer = message
+        self.answered.set()
+        return message
 
     async def close(self) -> None:
         """Do nothing: who started the process ends it."""
