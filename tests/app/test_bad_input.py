@@ -286,17 +286,11 @@ async def test_a_misspelt_option_is_answered_with_what_was_perhaps_meant():
             await ohm.run("finder", "x", modle="a/b")
 
 
-async def test_the_path_of_no_configuration_is_refused_in_a_sentence_and_changes_nothing(tmp_path):
-    missing = tmp_path / "missing.json"
-    sentence = f"^The configuration file '{missing}' does not exist. Correct the path, or leave it out to read "
-    with pytest.raises(FileNotFoundError, match=sentence):
-        async with Ohm.open(config=missing):
-            pass
-    async with quick_ohm() as ohm:
-        before = ohm.config
-        with pytest.raises(FileNotFoundError, match=sentence):
-            await ohm.reconfigure(config=str(missing))
-        assert ohm.config is before
+async def test_the_path_of_no_configuration_is_a_diagnostic_and_the_answer_of_every_run(tmp_path):
+    async with Ohm.open(env=HERMETIC, config=tmp_path / "missing.json") as ohm:
+        (told,) = (one for one in ohm.diagnostics if one.severity == "error")
+        assert f"{tmp_path}/missing.json" in told.message
+        assert told.message in str((await ohm.run("finder", "x")).err_value)
 
 
 async def test_a_configuration_that_cannot_be_read_is_a_diagnostic_before_anything_runs(tmp_path):

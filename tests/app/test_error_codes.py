@@ -258,7 +258,7 @@ TRIGGERS = {
     ErrorCode.INVALID_MODEL: lambda: ran(model="big"),
     ErrorCode.CWD_INVALID: lambda: refused_items(item(), item(cwd=Path("src"))),
     ErrorCode.CWD_UNREADABLE: lambda: ran(cwd="/nowhere/at/all"),
-    ErrorCode.CONFIG_INVALID: lambda: ran(config=Path()),
+    ErrorCode.CONFIG_INVALID: lambda: ran(config=Path("absent.json")),
     ErrorCode.PROFILE_INVALID: lambda: ran(
         profiles=profile(tools=ToolPolicy(allowed=("read",), denied=("read",))),
     ),

@@ -17,7 +17,7 @@ START = {"op": "start", "subagent_type": "finder", "description": "d", "prompt":
         (("run", "finder", "x", "--model", "nonsense"), 2, "nonsense"),
         (("run", "finder", "x", "--model", "nobody/x", "--backend", "interactive-sdk"), 2, "nobody"),
         (("run", "oracle", "x", "--backend", "interactive-sdk"), 1, "OHM_MODEL"),
-        (("run", "finder", "x", "--config", "absent.json"), 2, "The configuration file 'absent.json' does not exist."),
+        (("run", "finder", "x", "--config", "absent.json"), 2, "absent.json"),
         (("run", "finder"), 2, "Missing argument 'prompt'"),
         (("run", "finder", "x", "--colour"), 2, "--colour"),
         (("call", "task", json.dumps(START)), 0, ""),

@@ -59,7 +59,7 @@ class Subject:
     async def _hold(self, *, task_status: TaskStatus[Ohm]) -> None:
         async with Ohm.open(
             cwd=recording().cwd,
-            config=Path() if self._case.get("config_load_fails") else self._config,
+            config=Path("no-such-ohm.json") if self._case.get("config_load_fails") else self._config,
             env=environment(self._env),
             plugins=self._backend.plugins,
             profiles=self._profiles,

@@ -59,8 +59,8 @@ class Ohm(Delegation):
         """Open an `Ohm`; on leaving, every task that still runs is cancelled, every backend closed, every task kept.
 
         `OpenOptions` has the keyword arguments. Raises TypeError for bad `plugins`, and for a `config` that is neither
-        a mapping nor a path, FileNotFoundError for the path of no file; whatever else is wrong is in `diagnostics`, or
-        the answer of what it is wrong for.
+        a mapping nor a path; whatever else is wrong, a path of no file too, is in `diagnostics`, or the answer of what
+        it is wrong for.
         """
         async with opened_engine(options) as engine:
             yield cls(engine)
@@ -131,8 +131,7 @@ class Ohm(Delegation):
         """Replace the configuration, the environment or the catalogue at once; what is `...` stays, and is read anew.
 
         Runs that go on keep what they were started with; everything after this call sees the new values. A backend
-        whose options changed is opened anew for new runs. The store stays; how long it keeps tasks may change. Raises
-        FileNotFoundError for a `config` that is the path of no file, and changes nothing then.
+        whose options changed is opened anew for new runs. The store stays; how long it keeps tasks may change.
         """
         self._engine.orchestrator.check_open()
         sources = changed(self._engine.assembly.sources, config=config, env=env, profiles=profiles)

@@ -90,10 +90,7 @@ def _catalogue(profiles: Iterable[Profile] | None) -> tuple[Profile, ...] | None
 
 @asynccontextmanager
 async def opened_engine(options: OpenOptions) -> AsyncGenerator[Engine]:
-    """Open an engine. Raises TypeError for an unknown option, bad plugins and a `config` of a wrong type.
-
-    Raises FileNotFoundError for a `config` that is the path of no file.
-    """
+    """Open an engine. Raises TypeError for an unknown option, bad plugins and a `config` of a wrong type."""
     for name in options.keys() - OpenOptions.__annotations__.keys():
         meant = did_you_mean(name, OpenOptions.__annotations__)
         unknown = f"Ohm.open() got an unexpected keyword argument '{name}'. {meant}".rstrip()

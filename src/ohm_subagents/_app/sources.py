@@ -60,31 +60,14 @@ class Sources:
 
 
 def source_of(config: ConfigSource) -> Mapping[str, JsonValue] | Path | None:
-    """Return the path of a text, and a mapping as plain JSON.
-
-    Raises FileNotFoundError for the path of no file, and TypeError for anything that is neither.
-    """
-    if isinstance(config, str | Path):
-        return _existing(Path(config))
-    if config is None:
-        return None
+    """Return the path of a text, and a mapping as plain JSON. Raises TypeError for anything else."""
+    if config is None or isinstance(config, str | Path):
+        return Path(config) if isinstance(config, str) else config
     if not isinstance(cast("object", config), Mapping):
         wrong = f"config is {config!r:.60}; allowed: a mapping, the path of a file, or None."
         raise TypeError(wrong)
     plain: dict[str, JsonValue] = to_jsonable_python(dict(config), fallback=repr)
     return plain
-
-
-def _existing(path: Path) -> Path:
-    try:
-        path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        advice = "Correct the path, or leave it out to read the user's and the project's ohm.json."
-        missing = f"The configuration file '{path}' does not exist. {advice}"
-        raise FileNotFoundError(missing) from None
-    except OSError:
-        pass  # reading it will say why
-    return path
 
 
 def env_of(env: Mapping[str, str] | None) -> Mapping[str, str]:

@@ -41,15 +41,6 @@ def typed_path(typed: str | Path) -> Path:
     return Path(typed)
 
 
-def _typed_config(typed: str | Path) -> Path:
-    """Read the path of an ohm.json from the command line; one that is not there is refused."""
-    path = typed_path(typed)
-    if not os.path.lexists(path):
-        message = f"The configuration file '{path}' does not exist."
-        raise typer.BadParameter(message)
-    return path
-
-
 def typed_text(typed: str) -> str:
     """Return a text as typed, or all of standard input for `-`; leave with 2 if that is no UTF-8."""
     if typed != STDIN:
@@ -85,7 +76,7 @@ Config: TypeAlias = Annotated[
         "--config",
         help="Use this ohm.json instead of the user's and the project's.",
         metavar="<path>",
-        parser=_typed_config,
+        parser=typed_path,
     ),
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON value and nothing else.")]
