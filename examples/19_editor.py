@@ -36,9 +36,7 @@ async def main() -> None:
                 print(answer.stop_reason)
         asked.close()
         await agent
-        for stream in (asked, given):
-            stream.close()
-            await stream.wait_closed()
+        given.close()
 
 
 asyncio.run(main())
