@@ -306,3 +306,22 @@ async def test_a_config_that_is_no_configuration_is_refused_in_a_sentence(config
     with pytest.raises(TypeError, match=r"^config is .+; allowed: a mapping, the path of a file, or None\.$"):
         async with Ohm.open(config=config):
             pass
+
+
+@pytest.mark.parametrize("profile", [5, None, b"x"])
+async def test_a_value_in_place_of_a_profile_is_refused_in_a_sentence(profile):
+    async with quick_ohm() as ohm:
+        error = (await ohm.run(profile, "x")).unwrap_err()
+    assert error.message == f"The profile is {profile!r}, but has to be the id of one or a `Profile`."
+
+
+async def test_a_value_in_place_of_a_prompt_is_refused_in_a_sentence():
+    async with quick_ohm() as ohm:
+        assert (await ohm.run("finder", 5)).unwrap_err().message == "The prompt is 5, and no text."
+
+
+@pytest.mark.parametrize("name", ["cwd", "env", "plugins", "suites", "profiles", "trust"])
+async def test_an_option_of_a_wrong_type_is_refused_in_a_sentence(name):
+    with pytest.raises(TypeError, match=rf"^{name} is 5; allowed: .+, or None\.$"):
+        async with Ohm.open(**{name: 5}):
+            pass

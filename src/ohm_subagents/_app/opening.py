@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from os import PathLike
 from pathlib import Path
 from types import EllipsisType
-from typing import TYPE_CHECKING, TypedDict, cast
+from typing import TYPE_CHECKING, Final, TypedDict, cast
 from uuid import UUID
 
 from ohm_subagents._app.assembly import assemble
@@ -63,6 +64,18 @@ class OpenOptions(TypedDict, total=False):
     """MCP servers besides those of ohm.json, in place of its servers of the same names (`ohm_subagents.config`)."""
 
 
+_KINDS: Final[Mapping[str, tuple[type | tuple[type, ...], str]]] = {
+    "cwd": ((str, PathLike), "a path"),
+    "env": (Mapping, "a mapping of variables"),
+    "plugins": (Iterable, "a list of objects or modules with hooks"),
+    "suites": (Iterable, "a list of names of tool suites"),
+    "profiles": (Iterable, "a list of Profile objects"),
+    "trust": (bool, "True or False"),
+    "mcp_servers": (Mapping, "a mapping of names to McpServer objects"),
+}
+"""The options that are no objects of a protocol: their types, and these in words."""
+
+
 def changed(
     former: Sources,
     *,
@@ -88,6 +101,18 @@ def _catalogue(profiles: Iterable[Profile] | None) -> tuple[Profile, ...] | None
     return catalogue
 
 
+def _check_kinds(options: OpenOptions) -> None:
+    """Raise TypeError for the first option of a wrong type."""
+    if isinstance(options.get("store"), str):
+        wrong = f"store is the text {options.get('store')!r:.60}; allowed: a Store. `config` has the name of one: "
+        raise TypeError(wrong + '{"subagents": {"store": "sqlite"}}.')
+    for name, (kinds, allowed) in _KINDS.items():
+        value = options.get(name)
+        if value is not None and not isinstance(value, kinds):
+            wrong = f"{name} is {value!r:.60}; allowed: {allowed}, or None."
+            raise TypeError(wrong)
+
+
 @asynccontextmanager
 async def opened_engine(options: OpenOptions) -> AsyncGenerator[Engine]:
     """Open an engine. Raises TypeError for an unknown option, bad plugins and a `config` of a wrong type."""
@@ -95,9 +120,7 @@ async def opened_engine(options: OpenOptions) -> AsyncGenerator[Engine]:
         meant = did_you_mean(name, OpenOptions.__annotations__)
         unknown = f"Ohm.open() got an unexpected keyword argument '{name}'. {meant}".rstrip()
         raise TypeError(unknown)
-    if isinstance(options.get("store"), str):
-        wrong = f"store is the text {options.get('store')!r:.60}; allowed: a Store. `config` has the name of one: "
-        raise TypeError(wrong + '{"subagents": {"store": "sqlite"}}.')
+    _check_kinds(options)
     suites = options.get("suites")
     async with working_engine(
         assemble(_sources(options, lambda: engine)),

@@ -19,7 +19,7 @@ from ohm_subagents._plugins.backends.request import RunSpec
 from ohm_subagents._policy.permissions import may_run
 from ohm_subagents.contract.commands import StartItem, check_cwd
 from ohm_subagents.contract.limits import NO_BUDGET, Limits, LoopPolicy
-from ohm_subagents.contract.profile import FINALIZE, PermissionRequest
+from ohm_subagents.contract.profile import FINALIZE, PermissionRequest, Profile
 from ohm_subagents.contract.replies import ItemRejected
 from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.limits import Budget, Clocks
-    from ohm_subagents.contract.profile import Profile
 
 _NONE: Final[frozenset[Capability]] = frozenset()
 
@@ -233,8 +232,10 @@ def _wordless(item: StartItem, prompt: str) -> OhmError | None:
 
 
 def _mistyped(item: StartItem) -> OhmError | None:
-    """Return an error for a value that is no `Limits` or no `LoopPolicy`."""
+    """Return an error for a value that is no profile, no `Limits` or no `LoopPolicy`."""
     asked = item.overrides
+    if not isinstance(cast("object", item.profile), str | Profile):
+        return refusals.no_profile(item.profile)
     return refusals.mistyped("limits", asked.limits, Limits) or refusals.mistyped("loop", asked.loop, LoopPolicy)
 
 

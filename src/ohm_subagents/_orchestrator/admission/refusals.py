@@ -192,9 +192,21 @@ def mistyped(name: str, value: object, kind: type) -> OhmError | None:
     )
 
 
-def unusable(field: str, text: str) -> OhmError:
-    """Return the error of a text that is blank, or that holds bytes read in the wrong encoding."""
-    fact = "is blank" if not f"{text or ''}".strip() else "holds bytes that are not Unicode text"
+def no_profile(value: object) -> OhmError:
+    """Refuse a value in place of a profile."""
+    return OhmError(
+        code=ErrorCode.INVALID_TASK_PAYLOAD,
+        message=f"The profile is {value!r:.60}, but has to be the id of one or a `Profile`.",
+        advice="Give an id that `ohm subagents` shows.",
+    )
+
+
+def unusable(field: str, text: object) -> OhmError:
+    """Return the error of a value that is no text, that is blank, or that holds bytes read in the wrong encoding."""
+    if text is not None and not isinstance(text, str):
+        fact = f"is {text!r:.60}, and no text"
+    else:
+        fact = "holds bytes that are not Unicode text" if text and text.strip() else "is blank"
     return OhmError(
         code=ErrorCode.INVALID_TASK_PAYLOAD, message=f"The {field} {fact}.", advice="Give the task in words, as UTF-8."
     )
