@@ -65,6 +65,12 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
+def private_files(words: list[str]) -> tuple[int, list[str]]:
+    """Those that are named, and those of them that are still there."""
+    named = [place for word in words if "/run-" in (place := word.partition("=")[2] or word)]
+    return len(named), [place for place in named if Path(place).exists()]
+
+
 @pytest.mark.anyio
 @pytest.mark.parametrize("cli", [*TAKING[:3], pytest.param("qwen", marks=pytest.mark.slow)])
 async def test_a_subagent_calls_a_child_tool_and_hands_in_its_answer(cli: str, tmp_path: Path) -> None:
@@ -83,6 +89,7 @@ async def test_a_subagent_calls_a_child_tool_and_hands_in_its_answer(cli: str, t
     called = json.loads((tmp_path / "call.json").read_text())
     assert called["env"]["NO_PROXY"] == called["env"]["no_proxy"] == "127.0.0.1"
     assert "Bearer" not in "".join(called["argv"])
+    assert private_files([*called["argv"], *called["env"].values()]) == (int(cli in ("claude", "qwen")), [])
     assert [word for word in called["argv"] if called["env"].get("OHM_RUN_TOKEN", "none of it") in word] == []
 
 
