@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from agent_models import END, agent_model
-from real_agents import OPENCODE, PATIENCE_S, installed
+from real_agents import OPENCODE, PATIENCE_S, QWEN, installed
 
 import ohm_acp
 from ohm_subagents import Ohm, tool
@@ -50,6 +50,8 @@ class Real:
     def environment(self, url: str, home: Path) -> dict[str, str]:
         if self.package is CLAUDE:
             return {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "k", "CLAUDE_CONFIG_DIR": f"{home / 'claude'}"}
+        if self.package is QWEN:
+            return {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": f"{url}/v1"}
         provider = {
             "npm": "@ai-sdk/openai-compatible",
             "options": {"baseURL": f"{url}/v1", "apiKey": "k"},
@@ -60,6 +62,7 @@ class Real:
 
 REAL = {
     "claude-acp": Real(CLAUDE, (), "anthropic/claude-fake-1", "Bash"),
+    "qwen-acp": Real(QWEN, ("--acp",), "openai/m", "run_shell_command"),
     "opencode-acp": Real(OPENCODE, ("acp",), "scripted/m", "bash"),
 }
 
@@ -116,7 +119,7 @@ async def test_its_shell_is_shown_and_its_session_is_continued(agent: str, tmp_p
             sent = await ohm.call("task", {"op": "send", "id": handle.id, "prompt": "And now?"})
     started = next(one for one in events if one.kind == "tool_started")
     ended = next(one for one in events if one.kind == "tool_ended")
-    assert (started.tool.lower(), "echo hi-from-bash" in started.args) == ("bash", True)
+    assert (started.tool, "echo hi-from-bash" in started.args) == (real.shell, True)
     assert "hi-from-bash" in ended.text
     assert sent.details["output"] == END
     assert not [one for one in sent.details.get("diagnostics") or () if "session" in one]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from ohm_acp.options import AcpOptions
     from ohm_subagents.plugin import JsonObject, RunRequest
@@ -39,15 +39,17 @@ class Agent:
     """The provider of its models, if it has one only."""
     keys: Iterable[str] = ()
     """Variables that it may have besides the common ones."""
+    arguments: Callable[[RunRequest], Sequence[str]] = lambda _request: ()
+    """Return arguments after those of its command."""
     settings: Callable[[RunRequest], Mapping[str, str]] = lambda _request: {}
     """Return variables to set for it."""
     meta: Callable[[RunRequest], JsonObject] = lambda _request: {}
     """Return the `_meta` of the requests that open its session."""
     takes_instructions: bool = False
-    """True if `settings` or `meta` pass the instructions on; they stand above the first prompt otherwise."""
+    """True if they are passed on by one of these; they stand above the first prompt otherwise."""
 
     chooses_model: bool = False
-    """True if `settings` name any model that is asked for."""
+    """True if it is told any model that is asked for when it starts."""
     turns_thinking_off: bool = False
     """True if `settings` turn reasoning off where that is asked for."""
 
@@ -84,6 +86,21 @@ _OPENCODE_TOOLS: Final = {
     "find": "glob",
     "ls": "list",
 }
+_QWEN_TOOLS: Final = {
+    "read": "read_file",
+    "bash": "run_shell_command",
+    "edit": "edit",
+    "write": "write_file",
+    "grep": "grep_search",
+    "find": "glob",
+    "ls": "list_directory",
+}
+_QWEN_UNASKED: Final = (
+    *("agent", "ask_user_question", "exit_plan_mode", "monitor", "send_message", "skill", "task_stop", "tool_search"),
+)
+"""Tools that are offered although `--core-tools` does not name them."""
+_QWEN_AUTH: Final = {"openai": "openai", "anthropic": "anthropic", "google": "gemini"}
+"""The protocol that it uses for each provider; others are in its own settings."""
 
 
 def _claude_meta(request: RunRequest) -> JsonObject:
@@ -119,6 +136,20 @@ def _opencode_settings(request: RunRequest) -> dict[str, str]:
         config["model"] = f"{request.model.provider}/{request.model.model}"
     text = json.dumps(config, separators=(",", ":"))
     return {_OPENCODE_CONFIG: text, "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_PURE": "1"}
+
+
+def _qwen_arguments(request: RunRequest) -> list[str]:
+    """Only the tools of the request; ours unasked, because it does not say which one it asks for."""
+    argv = [f"--append-system-prompt={request.instructions}"] if request.instructions else []
+    if request.tools_are_bounded:
+        argv += [f"--core-tools={tool}" for tool in named(request, _QWEN_TOOLS) or ["none"]]
+        argv += [f"--exclude-tools={tool}" for tool in _QWEN_UNASKED]
+    argv += [f"--allowed-tools=mcp__{SERVER}__{tool.name}" for tool in request.child_tools]
+    if request.model:
+        argv += ["--model", request.model.model]
+        auth = _QWEN_AUTH.get(request.model.provider)
+        argv += ["--auth-type", auth] if auth else []
+    return argv
 
 
 def _object(text: str) -> JsonObject:
@@ -162,6 +193,19 @@ OPENCODE: Final = Agent(
     takes_instructions=True,
     chooses_model=True,
 )
+QWEN: Final = Agent(
+    name="qwen",
+    install="npm install -g @qwen-code/qwen-code",
+    words=("qwen",),
+    tools=_QWEN_TOOLS,
+    keys=(
+        *("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "DASHSCOPE_API_KEY", "BAILIAN_CODING_PLAN_API_KEY"),
+        *("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"),
+    ),
+    arguments=_qwen_arguments,
+    takes_instructions=True,
+    chooses_model=True,
+)
 CODEX: Final = Agent(
     name="codex",
     install="npm install -g @agentclientprotocol/codex-acp",
@@ -171,7 +215,7 @@ CODEX: Final = Agent(
     keys=("OPENAI_API_KEY", "CODEX_API_KEY", "CODEX_HOME"),
 )
 OTHER: Final = Agent(name="other")
-AGENTS: Final = (CLAUDE, OPENCODE, CODEX, OTHER)
+AGENTS: Final = (CLAUDE, OPENCODE, QWEN, CODEX, OTHER)
 
 
 def agent_of(options: AcpOptions) -> Agent:

@@ -99,7 +99,7 @@ class AcpBackend:
             if isinstance(served, Err):
                 return served
             launch = Launch(
-                command=(*located.ok_value, *options.args),
+                command=(*located.ok_value, *agent.arguments(request), *options.args),
                 cwd=request.cwd,
                 env=child_environment(request, keys=agent.keys, extra={**agent.settings(request), **options.env}),
             )

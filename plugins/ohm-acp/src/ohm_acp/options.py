@@ -17,7 +17,7 @@ class AcpOptions(ShellOptions):
     # Without a default: there is no command that it would stand in for.
     command: _Command  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues]  as just said
     """The agent's program and its arguments."""
-    agent: Literal["claude", "opencode", "codex", "other"] | None = None
+    agent: Literal["claude", "opencode", "qwen", "codex", "other"] | None = None
     """The agent that the command starts; by default the words of the command tell."""
     auth_method: str | None = None
     """The id of the agent's way to log in, for one that asks for it at each start."""
