@@ -106,6 +106,16 @@ async def test_a_backend_that_cannot_keep_the_rules_is_refused(place: Place) -> 
     assert "cannot keep the rules of profile 'worker' for commands of 'bash'" in error.message
 
 
+async def test_it_is_refused_before_the_directory_is_looked_at(place: Place, tmp_path: Path) -> None:
+    place.profile("tools: ['bash: echo *']")
+    gone = tmp_path / "gone"
+    async with ModelServer() as server, place.open(server) as ohm:
+        error = (await ohm.run("worker", "Do it.", backend="interactive-shell", cwd=gone)).unwrap_err()
+        unruled = (await ohm.run("finder", "Do it.", backend="interactive-shell", cwd=gone)).unwrap_err()
+    assert error.code == ErrorCode.TOOLS_UNSUPPORTED
+    assert f"{gone}" in unruled.message
+
+
 @pytest.mark.parametrize(
     ("rule", "sentence"),
     [

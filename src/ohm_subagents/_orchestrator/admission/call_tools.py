@@ -1,4 +1,4 @@
-"""The tools that a program gives to a call, and the rules for calls: refused where a backend cannot keep to them."""
+"""The tools that a program gives to a call: those that are refused, and those that are added to the profile's."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from ohm_subagents._config.tool_rules import ToolRules, common_tools, has_tool
 from ohm_subagents._orchestrator.admission import refusals
 from ohm_subagents._plugins.backends.interface import Capability
 from ohm_subagents._policy.tools import LaterTools, denied_tools, may_begin
-from ohm_subagents.contract.call_rules import RULED_TOOL
 from ohm_subagents.contract.profile import CHILD_TOOLS, FINALIZE
 
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from ohm_subagents._policy.tools import ResolvedTools
     from ohm_subagents.contract.commands import NamedTool, Overrides
     from ohm_subagents.contract.errors import OhmError
-    from ohm_subagents.contract.profile import Profile
 
 
 def ungiven(
@@ -61,10 +59,3 @@ def with_call_tools(
         asked=tuple(dict.fromkeys((*before.asked, *sourced))),
     )
     return replace(tools, names=(*names, *named), later=later if later.sources else None)
-
-
-def unruled(profile: Profile, tools: ResolvedTools, spec: BackendSpec | None) -> OhmError | None:
-    """Return an error if the profile has rules for the calls of a tool and the backend cannot keep them."""
-    if not tools.call_rules or RULED_TOOL not in tools.names or spec is None:
-        return None
-    return None if Capability.CALL_RULES in spec.capabilities else refusals.rules_unsupported(profile.id, spec.id)

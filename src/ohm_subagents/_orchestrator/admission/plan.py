@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from ohm_subagents._orchestrator.admission import refusals
 from ohm_subagents._orchestrator.admission.answer import unsupported
-from ohm_subagents._orchestrator.admission.call_tools import ungiven, unruled, with_call_tools
+from ohm_subagents._orchestrator.admission.call_tools import ungiven, with_call_tools
 from ohm_subagents._orchestrator.admission.context import label
 from ohm_subagents._orchestrator.admission.instructions import instructions
 from ohm_subagents._orchestrator.admission.model_order import named_model
@@ -17,6 +17,7 @@ from ohm_subagents._orchestrator.admission.sourced_tools import SourcedTools, so
 from ohm_subagents._plugins.backends.interface import Capability
 from ohm_subagents._plugins.backends.request import RunSpec
 from ohm_subagents._policy.permissions import may_run
+from ohm_subagents.contract.call_rules import RULED_TOOL
 from ohm_subagents.contract.commands import StartItem, check_cwd
 from ohm_subagents.contract.limits import NO_BUDGET, Limits, LoopPolicy
 from ohm_subagents.contract.profile import FINALIZE, PermissionRequest, Profile
@@ -83,11 +84,16 @@ class Plan(NamedTuple):
 def plan(item: StartItem, context: AdmissionContext, *, prompt: str | None = None) -> Result[Plan, ItemRejected]:
     """Plan how an item runs, or refuse it. `prompt` is that of a follow-up, which is admitted like the item.
 
-    The first of these refuses it, in this order: a blank prompt or description, values of a wrong type, the suite
-    (`StartItem.refusal`), the directory of the call, an unknown profile, a feature that is off, tools that a profile
-    may not have, limits that no run could have, routing to internal profiles, a rule of ohm.json, a plugin's
-    `ohm_permission`, the model, settings of the profile, a backend without what the answer or the tools need, and a
-    directory that cannot be read.
+    The first of these refuses it, in this order:
+
+    - a blank prompt or description, values of a wrong type, the suite (`StartItem.refusal`), a `cwd` that is no
+      absolute directory, an unknown profile;
+    - a feature that is off, tools that a profile may not have, limits that no run could have;
+    - routing to internal profiles, a rule of ohm.json, a plugin's `ohm_permission`;
+    - the model;
+    - settings of the profile that cannot be read, an answer that the backend cannot hand in, a tool of the call that
+      the backend cannot give, that is called like another one or is denied, rules for commands that the backend
+      cannot keep, a directory that cannot be read.
     """
     prompt = item.prompt if prompt is None else prompt
     found = _profile_of(item, prompt, context)
@@ -117,7 +123,7 @@ def _planned(
     backend = backend_of(profile, resolved.own, config) if asked.backend is None else asked.backend
     spec = context.backends.get(backend)
     capabilities = _NONE if spec is None else spec.capabilities
-    unable = _unable(item, cwd, resolved, context, spec) or unruled(profile, tools, spec)
+    unable = _unable(item, tools, resolved, context, spec)
     if unable is not None:
         return Err(unable)
     return Ok(
@@ -182,14 +188,27 @@ def _allowed(
 
 
 def _unable(
-    item: StartItem, cwd: Path, resolved: ResolvedProfile, context: AdmissionContext, spec: BackendSpec | None
+    item: StartItem,
+    tools: ResolvedTools,
+    resolved: ResolvedProfile,
+    context: AdmissionContext,
+    spec: BackendSpec | None,
 ) -> OhmError | None:
-    """Return why the backend cannot do an item that is allowed: a setting, the answer, a tool or the directory."""
+    """Return why an item that is allowed cannot be done: a setting, the answer, a tool, a rule or the directory."""
     unable = resolved.fault or unsupported(resolved.profile, spec)
     unable = unable or ungiven(item.overrides.tools, resolved, context.child_tools, spec)
+    unable = unable or _unruled(resolved.profile, tools, spec)
+    cwd = item.overrides.cwd or context.cwd
     if unable is None and spec is not None and Capability.FILES in spec.capabilities and not _is_readable(cwd):
         return refusals.unreadable(cwd)
     return unable
+
+
+def _unruled(profile: Profile, tools: ResolvedTools, spec: BackendSpec | None) -> OhmError | None:
+    """Return an error if there are rules for the commands of a tool that is given, and the backend cannot keep them."""
+    if not tools.call_rules or RULED_TOOL not in tools.names or spec is None:
+        return None
+    return None if Capability.CALL_RULES in spec.capabilities else refusals.rules_unsupported(profile.id, spec.id)
 
 
 def _child_tools(
