@@ -17,27 +17,35 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.profile import Profile
 
 
-def effective_decision(*, profile: Profile, permissions: Permissions, opinions: Iterable[Decision]) -> Decision:
-    """Return the decision in force: the configuration's, unless it or any of the `opinions` of plugins denies.
+def effective_decision(
+    *, profile: Profile, permissions: Permissions, opinions: Callable[[], Iterable[Decision]]
+) -> Decision:
+    """Return the decision in force: the first deny of these, in this order, or the rule that allows the profile.
 
-    An internal profile is denied while routing to those is off, even if a rule allows it.
+    An internal profile is denied while routing to those is off, even if a rule allows it; then the rule of the
+    configuration counts; then each of the `opinions` of plugins, which are asked for only if the rule allows it.
     """
     if is_hidden(profile, permissions):
         key = "subagents.permissions.allowInternalRouting"
         return Decision(verdict="deny", source=permissions.routing_source, reason=f"it is internal, and {key} is false")
-    return _strictest(permissions.decision(profile.id), opinions)
+    rule = permissions.decision(profile.id)
+    if rule.verdict == "deny":
+        return rule
+    return next((one for one in opinions() if one.verdict == "deny"), rule)
 
 
 def may_run(
     *, profile: Profile, permissions: Permissions, opinions: Callable[[], Iterable[Decision]]
 ) -> Result[Decision, OhmError]:
-    """Return the decision in force, or the error that refuses a start.
+    """Return the effective decision, or the error that refuses a start.
 
-    Calls `opinions`, the decisions of plugins, only where the configuration allows the profile: a plugin never sees the
-    prompt of a task that is refused anyway. Returns `task_internal_subagent_hidden` for a hidden profile, and
-    `task_permission_denied` for any other deny; the advice names the rule. The messages are fixed by the contract of
-    `task`.
+    A plugin never sees the prompt of a task that is refused anyway. Returns `task_internal_subagent_hidden` for a
+    hidden profile, and `task_permission_denied` for any other deny; the advice names the rule. The messages are fixed
+    by the contract of `task`.
     """
+    decision = effective_decision(profile=profile, permissions=permissions, opinions=opinions)
+    if decision.verdict == "allow":
+        return Ok(decision)
     if is_hidden(profile, permissions):
         source = permissions.routing_source
         return Err(
@@ -48,10 +56,6 @@ def may_run(
                 + (f"; {source} says false." if source != "default" else "."),
             )
         )
-    rule = permissions.decision(profile.id)
-    decision = rule if rule.verdict == "deny" else _strictest(rule, opinions())
-    if decision.verdict == "allow":
-        return Ok(decision)
     because = f" ({decision.reason})" if decision.reason else ""
     return Err(
         OhmError(
@@ -60,11 +64,6 @@ def may_run(
             advice=f"The deny comes from {decision.source}{because}; only a change there lifts it.",
         )
     )
-
-
-def _strictest(rule: Decision, opinions: Iterable[Decision]) -> Decision:
-    """Return the first deny, or the rule."""
-    return next((one for one in (rule, *opinions) if one.verdict == "deny"), rule)
 
 
 def is_hidden(profile: Profile, permissions: Permissions) -> bool:

@@ -35,7 +35,8 @@ def print_verdict(profile_id: str, ohm: Ohm, loaded: LoadedConfig, *, tool: str 
         return BAD_USAGE
     ready = Readiness(ohm, loaded)
     opinions = parts.opinions(_request(profile, ready))
-    decision = effective_decision(profile=profile, permissions=ohm.config.subagents.permissions, opinions=opinions)
+    rules = ohm.config.subagents.permissions
+    decision = effective_decision(profile=profile, permissions=rules, opinions=lambda: opinions)
     print_text("\n".join(_explained(profile, decision, opinions, loaded)))
     if not tool:
         return SUCCESS if decision.verdict == "allow" else DENIED

@@ -109,7 +109,7 @@ class Readiness:
         configured = _configured(profile, self._loaded)
         if isinstance(configured, Err):
             yield Obstacle(why=str(configured.err_value))
-        decision = effective_decision(profile=profile, permissions=config.subagents.permissions, opinions=())
+        decision = effective_decision(profile=profile, permissions=config.subagents.permissions, opinions=lambda: ())
         if decision.verdict == "deny":
             yield Obstacle(why=f"denied by {decision.source}", is_fault=False)
         yield from self._of_backend(self.backend_of(profile), profile)

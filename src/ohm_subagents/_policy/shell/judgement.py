@@ -48,7 +48,7 @@ def judge(rules: CommandRules, text: str) -> Judgement:
     refusals: tuple[tuple[Literal["deny", "ask"], tuple[CommandPattern, ...]], ...]
     refusals = (("deny", rules.deny), ("ask", rules.ask))
     for verdict, patterns in refusals:
-        found = next((one for one in patterns if _may_run(line, one)), None)
+        found = next((one for one in patterns if _may_have(line, one)), None)
         if found is not None:
             return Judgement(verdict=verdict, pattern=found, reason=f"it may run '{' '.join(found.words)}'")
         if patterns and line.doubt:
@@ -69,7 +69,8 @@ def _only(line: ShellLine, allowed: tuple[CommandPattern, ...]) -> Judgement:
     return Judgement(verdict="allow")
 
 
-def _may_run(line: ShellLine, pattern: CommandPattern) -> bool:
+def _may_have(line: ShellLine, pattern: CommandPattern) -> bool:
+    """Return True if any command of the line may be one of the pattern."""
     is_text_run = any(map(runs_text, line.commands))
     return any(pattern.may_be(command, is_text_run=is_text_run) for command in line.commands)
 
