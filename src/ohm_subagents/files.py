@@ -2,7 +2,7 @@
 
 Everything here takes the file of a stranger as it may be: too large, no text, a pipe, gone, locked by another process.
 Errors are values that name the file and the line. `Covers` says whether the user trusts a file of a project; what an
-untrusted project asks for is only ever less (`untrusted`).
+untrusted project asks for is only ever less (`overriding`).
 """
 
 from ohm_subagents._concurrency.file_lock import locked, try_lock
@@ -26,7 +26,7 @@ from ohm_subagents._profiles.documents import (
     split_front_matter,
 )
 from ohm_subagents._profiles.timed_cache import TimedCache
-from ohm_subagents._profiles.trust import tightened, untrusted
+from ohm_subagents._profiles.trust import overriding, tightened
 from ohm_subagents._profiles.yaml_text import YamlText, dump_yaml
 
 __all__ = [
@@ -50,6 +50,7 @@ __all__ = [
     "keep_valid",
     "locked",
     "os_problem",
+    "overriding",
     "parse_switch",
     "quoted_value",
     "read_document",
@@ -62,6 +63,5 @@ __all__ = [
     "trust_everything",
     "trust_nothing",
     "try_lock",
-    "untrusted",
     "write_private",
 ]

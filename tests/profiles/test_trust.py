@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ohm_subagents._profiles.trust import tightened
+from ohm_subagents._profiles.trust import overriding, tightened
 from ohm_subagents.contract import Profile
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.limits import Budget, Ceiling, Limits
@@ -139,3 +139,10 @@ def test_whatever_a_projects_profile_says_no_right_grows(profile, former, is_tru
         assert base.finalize in {None, held.finalize}
         assert agent is None or (agent.provider, agent.model) == (theirs.provider, theirs.model)
         assert agent is None or agent.is_readonly >= theirs.is_readonly
+
+
+def test_a_file_gains_nothing_from_another_of_its_own_folder_and_a_trusted_one_counts_whole():
+    read = [(GREEDY, False), (GREEDY, False), (GREEDY, True)]
+    first, second, whole = overriding(iter(read), {FORMER.name: FORMER})
+    assert first == second == tightened(GREEDY, FORMER, is_trusted=False)
+    assert whole == (GREEDY, ())

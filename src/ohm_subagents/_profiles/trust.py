@@ -18,7 +18,7 @@ from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.profile import CHILD_TOOLS, READING_TOOLS, Profile, ToolPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
 _NEW: Final = Profile(id="", name="", summary="", prompt="", primary=True)
 """The rights of a profile that overrides none."""
@@ -78,9 +78,17 @@ def tightened(profile: Profile, former: Profile | None, *, is_trusted: bool) -> 
     return replace(held, notes=(*held.notes, f"{message} {advice}")), (*found, lapsed)
 
 
-def untrusted(profile: Profile, former: Profile | None) -> tuple[Profile, tuple[Diagnostic, ...]]:
-    """Return the profile of a project that its user does not trust, as `tightened` does."""
-    return tightened(profile, former, is_trusted=False)
+def overriding(
+    read: Iterable[tuple[Profile, bool]], formers: Mapping[str, Profile]
+) -> Iterator[tuple[Profile, tuple[Diagnostic, ...]]]:
+    """Yield the profiles of one folder as they count over those of earlier folders, each with what it does not get.
+
+    Of each profile, `read` says also whether the user trusts its file, as `Covers` does. A trusted one counts whole;
+    another has at most the rights of the one it overrides, and of a reader. `formers` are those of earlier folders by
+    name: a file of the same folder, whose rights were not held yet, is none of them.
+    """
+    for profile, is_trusted in read:
+        yield (profile, ()) if is_trusted else tightened(profile, formers.get(profile.name), is_trusted=False)
 
 
 def _common_tools(profile: Profile, base: Profile) -> ToolPolicy:

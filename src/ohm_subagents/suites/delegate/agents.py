@@ -15,11 +15,11 @@ from ohm_subagents.files import (
     dump_yaml,
     is_one_place,
     keep_valid,
+    overriding,
     quoted_value,
     read_document,
     read_folder,
     trust_everything,
-    untrusted,
 )
 from ohm_subagents.suite import AgentOptions, Diagnostic, Err, ErrorCode, OhmError, Ok, Profile, Result, ToolPolicy
 from ohm_subagents.suites.delegate import FOLDER
@@ -169,24 +169,30 @@ def load_agents(place: Place) -> AgentRoster:
     by_name: dict[str, Profile] = {}
     for folder, is_local in folders:
         seen: dict[str, Profile] = {}
-        for file, is_trusted in _files(folder, place.trusts if is_local else trust_everything, is_local=is_local):
-            diagnostics += file.diagnostics
-            profile = _careful(file)
-            if profile is not None:
-                diagnostics += (_unread(profile, note) for note in profile.notes)
-                former = seen.get(profile.name)
-                if former is not None:
-                    diagnostics.append(_replaced(former, profile))
-                if not is_trusted:
-                    held, lost = untrusted(profile, by_name.get(profile.name))
-                    profile = replace(held, summary=profile_summary(held))
-                    diagnostics += lost
-                seen[profile.name] = profile
-                found.append(profile)
+        files = _files(folder, place.trusts if is_local else trust_everything, is_local=is_local)
+        for held, lost in overriding(_sound(files, diagnostics), by_name):
+            diagnostics += lost
+            seen[held.name] = replace(held, summary=profile_summary(held))
+            found.append(seen[held.name])
         by_name |= seen
     return AgentRoster(
         profiles=MappingProxyType(dict(sorted(by_name.items()))), diagnostics=tuple(diagnostics), read=tuple(found)
     )
+
+
+def _sound(files: Iterable[tuple[AgentFile, bool]], diagnostics: list[Diagnostic]) -> Iterator[tuple[Profile, bool]]:
+    """Yield the profiles of a folder, and whether their files are trusted; say what is wrong with each file."""
+    seen: dict[str, Profile] = {}
+    for file, is_trusted in files:
+        diagnostics += file.diagnostics
+        profile = _careful(file)
+        if profile is not None:
+            diagnostics += (_unread(profile, note) for note in profile.notes)
+            former = seen.get(profile.name)
+            if former is not None:
+                diagnostics.append(_replaced(former, profile))
+            seen[profile.name] = profile
+            yield profile, is_trusted
 
 
 def _files(folder: Path, trusts: Covers, *, is_local: bool) -> Iterator[tuple[AgentFile, bool]]:

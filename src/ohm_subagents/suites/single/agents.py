@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Final
 from ohm_subagents.files import (
     is_one_place,
     os_problem,
+    overriding,
     quoted_value,
     read_folder,
     split_front_matter,
     trust_everything,
-    untrusted,
 )
 from ohm_subagents.suite import AgentOptions, Diagnostic, Err, Profile, ToolPolicy, parse_model_pattern
 
@@ -150,8 +150,7 @@ def load_agents(place: Place) -> Agents:
     found += (profile for profile, _ in _read(user, diagnostics, trust_everything, is_local=False))
     if project is not None and not is_one_place(project, user):
         formers = {profile.name: profile for profile in found}
-        for profile, is_trusted in _read(project, diagnostics, place.trusts, is_local=True):
-            held, lost = (profile, ()) if is_trusted else untrusted(profile, formers.get(profile.name))
+        for held, lost in overriding(_read(project, diagnostics, place.trusts, is_local=True), formers):
             found.append(held)
             diagnostics += lost
     return Agents(profiles={profile.name: profile for profile in found}, diagnostics=tuple(diagnostics))

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from ohm_subagents.files import (
     TimedCache,
+    overriding,
     quoted_value,
     read_document,
     read_folder,
     split_front_matter,
     trust_everything,
-    untrusted,
 )
 from ohm_subagents.suite import AgentOptions, Diagnostic, Err, ErrorCode, OhmError, Ok, Profile, Result, ToolPolicy
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ohm_subagents.suite import Place, SuiteContext
 
 FOLDER: Final = "prompts"
-CHILD_VARIABLE: Final = "PI_STICKY_SUBAGENT_CHILD"
+STICKY_CHILD_VARIABLE: Final = "PI_STICKY_SUBAGENT_CHILD"
 """Tells a process that it works for such an agent: it is `1` there."""
 _WHITELIST: Final = ("approved_tools", "allowed_tools")
 _BLACKLIST: Final = "denied_tools"
@@ -74,7 +74,7 @@ def parse_prompt(text: str, *, source: str, stem: str, is_local: bool) -> tuple[
         summary=summary if isinstance(summary, str) else "",
         prompt=fenced.body,
         tools=ToolPolicy(allowed=named) if approved else ToolPolicy(denied=named),
-        agent=AgentOptions(is_local=is_local, variables=((CHILD_VARIABLE, "1"),)),
+        agent=AgentOptions(is_local=is_local, variables=((STICKY_CHILD_VARIABLE, "1"),)),
         finalize="required",
         source=source,
     )
@@ -121,13 +121,11 @@ def load_agents(place: Place, folders: Iterable[Path] = ()) -> Agents:
         read, trusted = _read(folder, place.trusts if is_local else trust_everything, is_local=is_local)
         diagnostics += (_left_out(name, one.err_value) for name, one in read.items() if isinstance(one, Err))
         formers = {name: one.ok_value for name, one in found.items() if isinstance(one, Ok)}
-        for name, one in read.items():
-            if isinstance(one, Ok) and name not in trusted:
-                held, lost = untrusted(one.ok_value, formers.get(name))
-                diagnostics += lost
-                found[name] = Ok(held)
-            else:
-                found[name] = one
+        found |= read
+        usable = ((one.ok_value, name in trusted) for name, one in read.items() if isinstance(one, Ok))
+        for held, lost in overriding(usable, formers):
+            diagnostics += lost
+            found[held.name] = Ok(held)
     return Agents(by_name=found, diagnostics=tuple(diagnostics))
 
 

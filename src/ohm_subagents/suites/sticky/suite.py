@@ -21,7 +21,7 @@ from ohm_subagents.suite import (
     run_command,
     suite_options,
 )
-from ohm_subagents.suites.sticky.agents import CHILD_VARIABLE, AgentFiles
+from ohm_subagents.suites.sticky.agents import STICKY_CHILD_VARIABLE, AgentFiles
 from ohm_subagents.suites.sticky.inputs import SUBAGENT_SCHEMA, parse_input
 from ohm_subagents.suites.sticky.item import Order, start_item
 from ohm_subagents.suites.sticky.options import StickyOptions, expanded, prompt_folders
@@ -47,7 +47,7 @@ def build(context: SuiteContext) -> tuple[Tool, ...]:
     options = suite_options(StickyOptions, context.settings().options, suite="sticky")
     files = AgentFiles(context, prompt_folders(options, context.place.home))
     context.report(files.diagnostics)
-    if context.place.env.get(CHILD_VARIABLE, "").strip() == "1":
+    if context.place.env.get(STICKY_CHILD_VARIABLE, "").strip() == "1":
         return (finalize_tool(None, _noted_elsewhere),)
     if context.place.nesting.is_child:
         return ()
