@@ -61,6 +61,7 @@ VARIABLES: Final = (
 _INTEGER: Final = re.compile(r"[0-9]{1,20}")
 
 DIRECTORY_VARIABLES: Final = ("PI_CONFIG_DIR", "PI_CODING_AGENT_DIR", "PI_AGENT_DIR")
+"""The variables that name our configuration directory; the first that is set counts."""
 AGENT_DIRECTORY_VARIABLES: Final = ("PI_CODING_AGENT_DIR", "PI_AGENT_DIR")
 DEFAULT_DIRECTORY: Final = "~/.pi/agent"
 CACHE_VARIABLE: Final = "XDG_CACHE_HOME"

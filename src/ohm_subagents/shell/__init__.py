@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ohm_subagents._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from ohm_subagents._config.env import DIRECTORY_VARIABLES
     from ohm_subagents._isolation.interpreter import (
         ProcessLimits,
         has_interpreter,
@@ -28,18 +29,13 @@ if TYPE_CHECKING:
     )
     from ohm_subagents.shell.command import command_setting, locate_command
     from ohm_subagents.shell.dialect import Dialect, Ended, Invocation, Reader, full_prompt, records
-    from ohm_subagents.shell.environment import (
-        CONFIG_DIRECTORIES,
-        child_environment,
-        passed_environment,
-        trace_environment,
-    )
+    from ohm_subagents.shell.environment import child_environment, passed_environment, trace_environment
     from ohm_subagents.shell.inheritance import start_failure, with_default_signals
     from ohm_subagents.shell.options import ShellOptions
     from ohm_subagents.shell.process import MARKER, Child, Launch, Supervisor, output_of
 
 __all__ = [
-    "CONFIG_DIRECTORIES",
+    "DIRECTORY_VARIABLES",
     "MARKER",
     "Child",
     "Dialect",
@@ -76,11 +72,12 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        "_config.env": "DIRECTORY_VARIABLES",
         "_isolation.interpreter": "ProcessLimits has_interpreter limit_process loader_environment run_apart",
         "shell.backend": "ShellBackend command_environment converse finish_run new_invocation shell_backend start_run",
         "shell.command": "command_setting locate_command",
         "shell.dialect": "Dialect Ended Invocation Reader full_prompt records",
-        "shell.environment": "CONFIG_DIRECTORIES child_environment passed_environment trace_environment",
+        "shell.environment": "child_environment passed_environment trace_environment",
         "shell.inheritance": "start_failure with_default_signals",
         "shell.options": "ShellOptions",
         "shell.process": "MARKER Child Launch Supervisor output_of",

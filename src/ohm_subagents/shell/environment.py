@@ -5,15 +5,13 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._config.env import TRACE_VARIABLES
+from ohm_subagents._config.env import CHILD_VARIABLE, DEPTH_VARIABLE, DIRECTORY_VARIABLES, TRACE_VARIABLES
+from ohm_subagents.shell.orphans import MARKER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from ohm_subagents._plugins.backends.request import RunRequest
-
-CONFIG_DIRECTORIES: Final = ("PI_CONFIG_DIR", "PI_CODING_AGENT_DIR", "PI_AGENT_DIR")
-"""The variables that name our configuration directory; the first that is set counts."""
 
 ALLOWED: Final = frozenset(
     {
@@ -22,17 +20,15 @@ ALLOWED: Final = frozenset(
         *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
         *("http_proxy", "https_proxy", "all_proxy", "no_proxy"),
         # An ohm inside of the run has the same rules to keep.
-        *("OHM_MODEL", *CONFIG_DIRECTORIES),
+        *("OHM_MODEL", *DIRECTORY_VARIABLES),
         # A run inside of a run is found by the sweep of both.
-        "OHM_SUBAGENT_RUN_ID",
+        MARKER,
         *("NODE_EXTRA_CA_CERTS", "SSL_CERT_DIR", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
     }
 )
 """The variables that every command gets: places, language, network. No key is among them."""
 
 _FAMILIES: Final = ("LC_", "OHM_SUBAGENTS_")
-CHILD: Final = "PI_SUBAGENT_CHILD"
-DEPTH: Final = "PI_SUBAGENT_DEPTH"
 
 
 def child_environment(
@@ -50,7 +46,8 @@ def child_environment(
     given = {name: value for name, value in extra.items() if value is not None}
     agent = request.profile.agent
     variables = dict(agent.variables if agent else ())
-    return {**passed, **trace_environment(ours), CHILD: "1", DEPTH: f"{request.depth}", **variables, **given}
+    place = {CHILD_VARIABLE: "1", DEPTH_VARIABLE: f"{request.depth}"}
+    return {**passed, **trace_environment(ours), **place, **variables, **given}
 
 
 def passed_environment(env: Mapping[str, str], names: Iterable[str] = ()) -> dict[str, str]:

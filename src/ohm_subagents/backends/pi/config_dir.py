@@ -25,7 +25,7 @@ from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.events import DiagnosticRaised
 from ohm_subagents.plugin import missing_key, overriding_model, thinking_level, unknown_model, without_thinking
 from ohm_subagents.redaction import secrets_of
-from ohm_subagents.shell import CONFIG_DIRECTORIES, child_environment
+from ohm_subagents.shell import DIRECTORY_VARIABLES, child_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -127,7 +127,7 @@ class PiHome:
 
     def environment(self, request: RunRequest) -> dict[str, str]:
         """Return the variables that make `pi` use this directory, and keep it from doing anything but its work."""
-        named = (request.env.get(name, "") for name in CONFIG_DIRECTORIES)
+        named = (request.env.get(name, "") for name in DIRECTORY_VARIABLES)
         google = request.env.get("GOOGLE_API_KEY", "").strip()
         is_google = self._provider(request) in {"google", None} and not request.env.get("GEMINI_API_KEY", "").strip()
         return {
