@@ -94,6 +94,28 @@ async def test_the_parts_of_a_long_answer_make_the_whole() -> None:
     assert part["sha256"] == sha256(answer.encode()).hexdigest()
 
 
+async def test_a_part_ends_inside_a_character_only_if_that_is_longer_than_a_part() -> None:
+    family, tower = (
+        "\N{MAN}\N{ZERO WIDTH JOINER}\N{WOMAN}\N{ZERO WIDTH JOINER}\N{GIRL}",
+        "e" + "\N{COMBINING ACUTE ACCENT}" * 20,
+    )
+    async with framed(f"abcd{family}abc{tower}z", outputMaxChars=8) as ohm:
+        await ohm.call("task", START)
+        parts, offset = [], 0
+        while offset is not None:
+            part = (await ohm.call("read_result", {"task": "task_1", "offset": offset})).details
+            parts.append(part["text"])
+            offset = part["next_offset"]
+    assert parts == ["abcd", f"{family}abc", tower[:8], tower[8:16], f"{tower[16:]}z"]
+
+
+async def test_a_found_line_is_no_longer_than_the_cap() -> None:
+    async with framed("apples " * 20, outputMaxChars=10) as ohm:
+        await ohm.call("task", START)
+        found = await ohm.call("read_result", {"task": "task_1", "pattern": "apple"})
+    assert found.details["matches"] == [{"offset": 0, "text": "apples app"}]
+
+
 async def test_the_lines_that_have_a_text_are_found_with_their_offsets() -> None:
     async with framed("one\nTwo apples\nthree\nno apple") as ohm:
         await ohm.call("task", START)

@@ -1,7 +1,8 @@
 """The answer of a task, or the partial work of one without an answer: whole, and cut for a reader.
 
-Every view, the envelope and `read_result` cut an answer by `cut`, so that each says alike how much of it is shown. The
-limit is `outputMaxChars`; a program and a person who asks for all of it give `WHOLE`.
+Every view, the envelope and `read_result` cut an answer by `cut`, so that each says alike how much of it is shown, and
+none cuts inside a character; `next_part` is for a reader who reads on. The limit is `outputMaxChars`; a program and a
+person who asks for all of it give `WHOLE`.
 """
 
 from __future__ import annotations
@@ -58,6 +59,16 @@ def cut_answer(task: Task, limit: int, *, offset: int = 0) -> CutAnswer:
     """Cut the answer of a task, or what its assistant said if it has none, from `offset` on."""
     answer = answer_of(task)
     return cut(answer or assistant_text(task), limit, offset=offset, is_partial=not answer)
+
+
+def next_part(task: Task, limit: int, *, offset: int) -> CutAnswer:
+    """Do the same for a reader who goes on where a part ends, and has to get to the end.
+
+    A character as a reader sees it may be longer than the limit: an `e` with a thousand accents. Only such a one is
+    given in pieces, each of `limit` code points.
+    """
+    part = cut_answer(task, limit, offset=offset)
+    return part if part.shown else part._replace(shown=part.whole[offset : offset + limit])
 
 
 def answer_of(task: Task) -> str:

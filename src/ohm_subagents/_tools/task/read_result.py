@@ -10,14 +10,13 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 
 from ohm_subagents._plugins.suites.tool import Tool, ToolResult
 from ohm_subagents._tools.arguments import explain_error, whole_number
-from ohm_subagents._views.answer import cut_answer
+from ohm_subagents._views.answer import cut, next_part
 from ohm_subagents._views.call_line import call_line
 from ohm_subagents._views.framed_text import READ_RESULT, framed, how_to_read_on, without_markers
 from ohm_subagents.contract.commands import GetTasks
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.replies import Accepted, CommandRejected, Missing, TasksReply
 from ohm_subagents.contract.result import Err, Ok, Result
-from ohm_subagents.contract.truncation import truncate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +35,7 @@ _ALLOWED: Final = {
     "string_too_short": "a text that is not empty",
 }
 LINE_MAX_CHARS: Final = 500
-"""The part of a line that is shown where a pattern was found, in code points."""
+"""The part of a line that is shown where a pattern was found, in code points; less where the cap is lower."""
 
 
 class ReadFields(BaseModel):
@@ -107,7 +106,7 @@ def _task_of(reply: object) -> Result[Task, OhmError]:
 
 def _read(task: Task, asked: ReadFields, output_max_chars: int) -> ToolResult:
     """Return the part of an answer that was asked for; `details.text` is exact, in the text markers are harmless."""
-    answer = cut_answer(task, output_max_chars, offset=asked.offset)
+    answer = next_part(task, output_max_chars, offset=asked.offset)
     whole_text = answer.whole
     details: JsonObject = {
         "task_id": task.id,
@@ -119,8 +118,6 @@ def _read(task: Task, asked: ReadFields, output_max_chars: int) -> ToolResult:
         return _refused(_wrong(message))
     if asked.pattern is not None:
         return _found(whole_text, asked, details, output_max_chars)
-    if not answer.shown:  # one character may be longer than the limit
-        answer = answer._replace(shown=whole_text[asked.offset :][:output_max_chars])
     text = framed(answer, task.id)
     rest: int | None = answer.end if answer.is_truncated else None
     return ToolResult(
@@ -137,7 +134,7 @@ def _found(text: str, asked: ReadFields, details: JsonObject, output_max_chars: 
     for offset, line in _lines(text, asked.offset):
         if f"{asked.pattern}".casefold() not in line.casefold():
             continue
-        shown = truncate(line, LINE_MAX_CHARS).text
+        shown = cut(line, min(LINE_MAX_CHARS, output_max_chars)).shown
         room -= len(shown)
         if rows and room < 0:
             next_offset = offset
