@@ -1,9 +1,11 @@
 """A small process beside ours that outlives us, for when we are killed: it ends what our children have left."""
 
+import logging
 import os
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final, Self
 
@@ -16,6 +18,7 @@ from ohm_subagents.shell.inheritance import with_default_signals
 _SCRIPT: Final = Path(__file__).with_name("reaper_script.py")
 _ISOLATED: Final = ("-I", "-S") if sys.platform == "linux" else ("-I",)  # elsewhere the script needs psutil
 _PATIENCE_S: Final = 5.0
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +30,9 @@ class Reaper:
 
     @classmethod
     async def start(cls, mark: str, grace_s: float, folder: Path) -> Self | None:
-        """Start it, to remove `folder` too; None where there is no interpreter to run it."""
+        """Start it, to remove `folder` too; None, with a line in the log, where it cannot be started."""
         if not has_interpreter():
+            _tell_unguarded("there is no interpreter to run it")
             return None
         words = (sys.executable, *_ISOLATED, f"{_SCRIPT}", mark, f"{os.getpid()}", f"{grace_s}", f"{folder}")
         reading, writing = os.pipe()
@@ -42,8 +46,9 @@ class Reaper:
                 env=loader_environment(),
                 start_new_session=True,
             )
-        except OSError:
+        except OSError as error:
             os.close(writing)
+            _tell_unguarded(f"{error.strerror}")
             return None
         finally:
             os.close(reading)
@@ -57,3 +62,9 @@ class Reaper:
             return
         self.process.kill()
         await self.process.wait()
+
+
+@cache
+def _tell_unguarded(why: str) -> None:
+    """Say once what is lost without it."""
+    logger.warning("If this process is killed, its child processes may go on: the reaper cannot be started (%s).", why)

@@ -14,7 +14,7 @@ import psutil
 import pytest
 from leaks import MARKER
 
-from ohm_subagents.shell import orphans
+from ohm_subagents.shell import orphans, reaper
 from ohm_subagents.shell.inheritance import launched
 
 PATIENCE_S = 60
@@ -167,3 +167,16 @@ def test_a_launcher_whose_host_has_gone_starts_nothing(started):
     os.close(writing)
     assert (finished.returncode, finished.stdout, os.read(reading, 1)) == (-signal.SIGKILL, b"", b"")
     os.close(reading)
+
+
+@pytest.mark.anyio
+async def test_a_host_that_cannot_have_a_reaper_says_once_what_that_costs(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(reaper.sys, "executable", f"{tmp_path}/gone")
+    monkeypatch.setattr(reaper, "has_interpreter", lambda: True)
+    reaper._tell_unguarded.cache_clear()
+    for _ in range(2):
+        assert await reaper.Reaper.start("nobody", 0.1, tmp_path) is None
+    assert [one.message for one in caplog.records] == [
+        "If this process is killed, its child processes may go on: the reaper cannot be started "
+        "(No such file or directory)."
+    ]
