@@ -128,4 +128,4 @@ def test_a_prompt_without_quotes_is_told_to_have_some(ohm) -> None:
 def test_an_unknown_subagent_is_called_so_first(ohm) -> None:
     done = ohm("subagent", "findr")
     assert done.returncode == 2
-    assert done.stderr.splitlines()[0] == "No subagent is called 'findr'."
+    assert done.stderr.splitlines()[0] == "No subagent is called 'findr'. Did you mean 'finder'?"

@@ -28,24 +28,22 @@ def _allow(*patterns: str) -> CommandRules:
     return CommandRules(allow=tuple(map(CommandPattern.parse, patterns)))
 
 
-@pytest.mark.parametrize("line", _LINES["hidden"])
-def test_a_denied_command_is_found_however_it_is_written(line: str) -> None:
-    assert judge(_DENY, line).verdict == "deny"
+def test_a_denied_command_is_found_however_it_is_written() -> None:
+    assert [line for line in _LINES["hidden"] if judge(_DENY, line).verdict != "deny"] == []
 
 
-@pytest.mark.parametrize("line", _LINES["harmless"])
-def test_other_commands_run_beside_a_denied_one(line: str) -> None:
-    assert judge(_DENY, line).verdict == "allow"
+def test_other_commands_run_beside_a_denied_one() -> None:
+    assert [line for line in _LINES["harmless"] if judge(_DENY, line).verdict != "allow"] == []
 
 
-@pytest.mark.parametrize("line", _LINES["hidden"])
-def test_a_command_to_ask_for_is_found_however_it_is_written(line: str) -> None:
-    assert judge(CommandRules(ask=(_RULE,)), line).verdict == "ask"
+def test_a_command_to_ask_for_is_found_however_it_is_written() -> None:
+    rules = CommandRules(ask=(_RULE,))
+    assert [line for line in _LINES["hidden"] if judge(rules, line).verdict != "ask"] == []
 
 
-@pytest.mark.parametrize("line", _LINES["hidden"])
-def test_a_list_of_allowed_commands_lets_no_other_through(line: str) -> None:
-    assert judge(_allow("git diff *", "ls *", "cat *", "echo *", "true", "cd *"), line).verdict == "deny"
+def test_a_list_of_allowed_commands_lets_no_other_through() -> None:
+    rules = _allow("git diff *", "ls *", "cat *", "echo *", "true", "cd *")
+    assert [line for line in _LINES["hidden"] if judge(rules, line).verdict != "deny"] == []
 
 
 @pytest.mark.parametrize(
