@@ -11,11 +11,20 @@ IN_PACKAGE = re.compile(r"`([a-z_]+)\.(\w+(?:\.\w+)?)`")
 
 def test_every_place_where_something_is_decided_exists(root: Path) -> None:
     page = (root / "docs/contributing.md").read_text(encoding="utf-8")
-    table = page.partition("### Where is it decided")[2].partition("\n#")[0]
-    named = PLACE.findall(table)
+    named = PLACE.findall(page.partition("### Where is it decided")[2].partition("\n## ")[0])
+    folders = root / "src/ohm_subagents", root
 
     assert named
-    assert [place for place in named if not is_there(root / "src/ohm_subagents" / place[0], place[1])] == []
+    assert [place for place in named if not any(is_there(one / place[0], place[1]) for one in folders)] == []
+
+
+def test_every_row_has_as_many_cells_as_the_head_of_its_table(root: Path) -> None:
+    page = (root / "docs/contributing.md").read_text(encoding="utf-8")
+    tables = re.findall(r"(?:^\|.*\n)+", page, re.MULTILINE)
+
+    assert tables
+    rows = [(table.partition("\n")[0], row) for table in tables for row in table.splitlines()]
+    assert [row for head, row in rows if row.count("|") != head.count("|")] == []
 
 
 def test_every_place_that_a_package_names_exists(root: Path) -> None:
@@ -36,6 +45,14 @@ def test_every_package_has_its_row(root: Path) -> None:
     packages = {path.parent.name for path in (root / "src/ohm_subagents").glob("*/__init__.py")}
 
     assert packages - rows == set()
+
+
+def test_every_folder_of_tests_has_its_row(root: Path) -> None:
+    page = (root / "docs/contributing.md").read_text(encoding="utf-8")
+    table = page.partition("### Where it is tested")[2].partition("\n#")[0]
+    folders = {path.parent.name for path in (root / "tests").glob("*/*") if path.parent.name != "__pycache__"}
+
+    assert folders - set(re.findall(r"`(\w+)`", table)) == set()
 
 
 def is_there(module: Path, name: str) -> bool:

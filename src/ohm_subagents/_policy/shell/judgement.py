@@ -21,7 +21,7 @@ class CommandRules:
     allow: tuple[CommandPattern, ...] | None = None
     """Only these; None for any."""
     ask: tuple[CommandPattern, ...] = ()
-    """These only with an approval."""
+    """These only with an approval; no file can say so yet."""
     deny: tuple[CommandPattern, ...] = ()
     """None of these, whatever else is said."""
 
