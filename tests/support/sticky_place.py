@@ -1,4 +1,4 @@
-"""A place with one agent of 003, and an `Ohm` there whose agents do what a function says."""
+"""A place with one sticky agent, and an `Ohm` there whose agents do what a function says."""
 
 from contextlib import asynccontextmanager
 
