@@ -69,17 +69,18 @@ def test_a_number_that_a_project_lowers_to_zero_means_nothing_by_it_rather_than_
     assert found == ZERO_IS_THE_LEAST.keys(), "where 0 is no limit, the policy is ONLY_LOWER_COUNT"
 
 
-@pytest.mark.parametrize(
-    ("written", "resolved", "elsewhere"),
-    [
-        (OwnLimits, Limits, {"extension"}),
-        (CommonLimits, Limits, {"extension", "soft_ms"}),
-        (OwnBudget, Budget, set()),
-        (CommonBudget, Budget, set()),
-        (OwnLoop, LoopPolicy, {"steps"}),
-        (CommonLoop, LoopPolicy, {"steps"}),
-    ],
-)
+WRITTEN: list[tuple[type[Section], type, set[str]]] = [
+    (OwnLimits, Limits, {"extension"}),
+    (CommonLimits, Limits, {"extension", "soft_ms"}),
+    (OwnBudget, Budget, set()),
+    (CommonBudget, Budget, set()),
+    (OwnLoop, LoopPolicy, {"steps"}),
+    (CommonLoop, LoopPolicy, {"steps"}),
+]
+"""Each section, the record of the contract, and the fields of that which are not written there."""
+
+
+@pytest.mark.parametrize(("written", "resolved", "elsewhere"), WRITTEN)
 def test_a_number_that_is_written_is_one_of_the_contract(
     written: type[Section], resolved: type, elsewhere: set[str]
 ) -> None:

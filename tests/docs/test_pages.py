@@ -39,11 +39,3 @@ def test_every_package_is_a_room_of_the_page_for_contributors():
     packages = {file.parent.name for file in (ROOT / "src" / "ohm_subagents").glob("*/__init__.py")}
 
     assert {name for name in packages if not re.search(rf"^\| .*`{name}`", page, re.MULTILINE)} == set()
-
-
-def test_the_page_for_contributors_names_modules_that_exist():
-    page = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
-    named = re.findall(r"`(\w+/[\w/]+\.py)`", page)
-
-    assert named
-    assert [name for name in named if not (ROOT / "src" / "ohm_subagents" / name).is_file()] == []
