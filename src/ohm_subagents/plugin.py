@@ -33,6 +33,7 @@ from ohm_subagents._plugins.backends.options import validated as validated_optio
 from ohm_subagents._plugins.backends.preparation import Preparing
 from ohm_subagents._plugins.backends.provider_failures import (
     Phrase,
+    agent_failure,
     did_you_mean,
     failure_code,
     missing_key,
@@ -210,6 +211,7 @@ __all__ = [
     "UsageAdded",
     "View",
     "WrongEventLoopError",
+    "agent_failure",
     "agent_fields",
     "as_count",
     "as_exception",

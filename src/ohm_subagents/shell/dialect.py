@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Final, Protocol, cast
 
 from pydantic_core import from_json
 
@@ -15,6 +16,9 @@ from ohm_subagents._plugins.suites.tool import JsonObject
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.events import RunEvent
 from ohm_subagents.contract.result import Result
+
+_COLOUR: Final = re.compile(r"\x1b\[[\d;]*m")
+_NOISE: Final = re.compile(r"\s*$|\s*WARN|\s*Warning:|\s+at |\s*\d+: |Stack backtrace|\[STARTUP\]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +42,22 @@ class Ended:
     """The end of its standard error."""
     was_stopped: bool = False
     """It was ended because its reader said that the run is over, so the code says nothing."""
+
+    @property
+    def how(self) -> str:
+        """The way it ended, in words that go on from its name."""
+        if self.was_stopped:
+            return "was stopped"
+        return f"was ended by signal {-self.code}" if self.code < 0 else f"ended with exit code {self.code}"
+
+    def last_words(self, is_known: Callable[[str], bool] = lambda _line: False) -> str:
+        """Return the line of its standard error that says what is wrong, or the last; empty for none.
+
+        That is the first which `is_known`, else the first that names an error. Warnings and stacks are passed over.
+        """
+        lines = [line.strip() for line in _COLOUR.sub("", self.stderr).splitlines() if not _NOISE.match(line)]
+        errors = (line for line in lines if "error" in line.lower())
+        return next(filter(is_known, lines), next(errors, lines[-1] if lines else ""))
 
 
 class Reader(Protocol):

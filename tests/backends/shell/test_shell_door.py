@@ -7,7 +7,7 @@ import pytest
 from ohm_subagents import Ohm
 from ohm_subagents.contract import Err, ErrorCode, OhmError, Ok, Profile
 from ohm_subagents.plugin import Capability, Checkpointed, RunOutput, TextDelta, hookimpl
-from ohm_subagents.shell import Dialect, full_prompt, records, shell_backend
+from ohm_subagents.shell import Dialect, Ended, full_prompt, records, shell_backend
 from ohm_subagents.shell.command import locate_command
 from ohm_subagents.testing import HERMETIC
 
@@ -173,3 +173,21 @@ async def test_a_wrong_option_is_refused_in_plain_words(opened, options, fact):
     assert isinstance(failed, Err)
     assert failed.err_value.code == ErrorCode.BACKEND_OPTIONS_INVALID
     assert failed.err_value.message == fact
+
+
+@pytest.mark.parametrize(
+    ("stderr", "words"),
+    [
+        ("", ""),
+        ("WARN slow\n\x1b[31mError: no disk\x1b[0m\n    at main (a.js:1)\nbye\n", "Error: no disk"),
+        ("hello\nno such session\nError: later\n", "no such session"),
+        ("hello\nbye\n\n", "bye"),
+    ],
+)
+def test_the_last_words_of_a_process_are_the_line_that_says_what_is_wrong(stderr: str, words: str) -> None:
+    assert Ended(code=1, stderr=stderr).last_words(lambda line: "session" in line) == words
+
+
+def test_an_end_is_told_by_its_code_its_signal_or_who_wanted_it() -> None:
+    ends = [Ended(code=3), Ended(code=-9), Ended(code=-15, was_stopped=True)]
+    assert [end.how for end in ends] == ["ended with exit code 3", "was ended by signal 9", "was stopped"]

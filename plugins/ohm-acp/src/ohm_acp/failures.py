@@ -10,7 +10,7 @@ from ohm_subagents.plugin import (
     ErrorCode,
     OhmError,
     Phrase,
-    failure_code,
+    agent_failure,
     provider_failure,
     status_in,
 )
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 _AUTH_REQUIRED: Final = -32000
 """The code of the protocol for an agent that nobody has logged in to."""
 _OTHER: Final = Phrase(says="failed", advice="Run the agent by hand, or look at its own log, to see more.")
-_REFUSED_KEY: Final = Phrase(says="refused the key", advice="Check the key, or log in again.", quotes=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,11 +62,9 @@ def refused(who: str, refusal: Refusal, env: Mapping[str, str]) -> OhmError:
     """Return the error of a request that the agent refused."""
     said, status = refusal.text, status_in(refusal.text)
     quote = _quoted(said, env)
-    known = failure_code(said, status)
-    if known is None:
-        return provider_failure(ErrorCode.BACKEND_FAILED, who, status=status, quote=quote, phrase=_OTHER)
-    special = _REFUSED_KEY if known is ErrorCode.PROVIDER_AUTHENTICATION else None
-    return provider_failure(known, f"{who}: the model", status=status, quote=quote, phrase=special)
+    return agent_failure(who, said, status=status, quote=quote) or provider_failure(
+        ErrorCode.BACKEND_FAILED, who, status=status, quote=quote, phrase=_OTHER
+    )
 
 
 def not_logged_in(who: str, methods: Iterable[str], setting: str) -> OhmError:
@@ -83,12 +80,8 @@ def not_logged_in(who: str, methods: Iterable[str], setting: str) -> OhmError:
 
 def ended_early(who: str, ended: Ended, env: Mapping[str, str]) -> OhmError:
     """Return the error of an agent whose output ended before it had answered."""
-    if ended.was_stopped:
-        how = "closed its output"
-    else:
-        how = f"was ended by signal {-ended.code}" if ended.code < 0 else f"ended with exit code {ended.code}"
-    lines = [line for line in ended.stderr.splitlines() if line.strip()]
-    words = next((line for line in lines if "error" in line.lower()), lines[-1] if lines else "")
+    how = "closed its output" if ended.was_stopped else ended.how
+    words = ended.last_words()
     detail = f"it {how} before it had answered" + (f": {_quoted(words, env)}" if words else "")
     error = provider_failure(ErrorCode.BACKEND_FAILED, who, quote=detail, phrase=_OTHER)
     return replace(error, exit_code=None if ended.was_stopped else ended.code)

@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents.plugin import ErrorCode, OhmError, Phrase, failure_code, provider_failure, status_in
+from ohm_subagents.plugin import ErrorCode, OhmError, Phrase, agent_failure, provider_failure, status_in
 from ohm_subagents.redaction import redacted_line, secrets_of
 
 if TYPE_CHECKING:
@@ -14,11 +14,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents.shell import Ended
 
-_COLOUR: Final = re.compile(r"\x1b\[[\d;]*m")
-_NOISE: Final = re.compile(r"\s*$|\s*WARN|\s*Warning:|\s+at |\s*\d+: |Stack backtrace|\[STARTUP\]")
 _OTHER: Final = Phrase(says="failed", advice="Run the command by hand to see more.")
-
-_REFUSED_KEY: Final = Phrase(says="refused the key", advice="Check the key, or log in again.", quotes=False)
 
 
 def _any(*words: str) -> re.Pattern[str]:
@@ -71,15 +67,15 @@ def failure(cli: str, said: str, *, status: int | None, env: Mapping[str, str]) 
 
 def cut_short(cli: str, ended: Ended, hint: str, *, env: Mapping[str, str]) -> OhmError:
     """Return the error of a process that ended before it said that the run had: by its last words, and how it ended."""
-    words = hint or _last_words(ended.stderr)
+    words = hint or ended.last_words(_is_known)
     return _known(cli, words, status_in(words), env) or _ended_badly(
-        cli, f"it {_how(ended)} before it had answered", words, env
+        cli, f"it {ended.how} before it had answered", words, env
     )
 
 
 def left_badly(cli: str, ended: Ended, *, env: Mapping[str, str]) -> OhmError:
     """Return the error of a process that said that it has answered, and then ended as one that has failed."""
-    return _ended_badly(cli, f"it answered, but then {_how(ended)}", _last_words(ended.stderr), env)
+    return _ended_badly(cli, f"it answered, but then {ended.how}", ended.last_words(_is_known), env)
 
 
 def empty(cli: str) -> OhmError:
@@ -92,31 +88,17 @@ def _known(cli: str, said: str, status: int | None, env: Mapping[str, str]) -> O
     for words, code, phrase in _OWN:
         if words.search(said):
             return provider_failure(code, cli, status=status, quote=_quoted(said, env), phrase=phrase)
-    known = failure_code(said, status)
-    if known is None:
-        return None
-    special = _REFUSED_KEY if known is ErrorCode.PROVIDER_AUTHENTICATION else None
-    return provider_failure(known, f"{cli}: the model", status=status, quote=_quoted(said, env), phrase=special)
+    return agent_failure(cli, said, status=status, quote=_quoted(said, env))
+
+
+def _is_known(line: str) -> bool:
+    return _known("", line, status_in(line), {}) is not None
 
 
 def _ended_badly(cli: str, how: str, said: str, env: Mapping[str, str]) -> OhmError:
     quote = _quoted(said, env)
     detail = f"{how}: {quote}" if quote else how
     return provider_failure(ErrorCode.BACKEND_FAILED, cli, quote=detail, phrase=_OTHER)
-
-
-def _how(ended: Ended) -> str:
-    if ended.was_stopped:
-        return "was stopped"
-    return f"was ended by signal {-ended.code}" if ended.code < 0 else f"ended with exit code {ended.code}"
-
-
-def _last_words(stderr: str) -> str:
-    """Return the line that says what is wrong: the first of a known kind, or of an error, else the last."""
-    lines = [line.strip() for line in _COLOUR.sub("", stderr).splitlines() if not _NOISE.match(line)]
-    known = (line for line in lines if _known("", line, status_in(line), {}) is not None)
-    errors = (line for line in lines if "error" in line.lower())
-    return next(known, next(errors, lines[-1] if lines else ""))
 
 
 def _quoted(said: str, env: Mapping[str, str]) -> str:

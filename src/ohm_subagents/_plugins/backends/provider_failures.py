@@ -95,6 +95,8 @@ PHRASES: Final[Mapping[ErrorCode, Phrase]] = MappingProxyType(
 )
 """The words for each code that `provider_failure` takes."""
 
+_AGENTS_KEY: Final = Phrase(says="refused the key", advice="Check the key, or log in again.", quotes=False)
+
 
 def provider_failure(
     code: ErrorCode, who: str, *, status: int | None = None, quote: str = "", phrase: Phrase | None = None
@@ -110,6 +112,18 @@ def provider_failure(
     said = f": {quote}" if quote and phrase.quotes else ""
     message = f"{who} {phrase.says}{where}{said}."
     return OhmError(code=code, message=message, advice=phrase.advice, retryable=phrase.retryable)
+
+
+def agent_failure(agent: str, said: str, *, status: int | None = None, quote: str = "") -> OhmError | None:
+    """Return the error that another program has had with its model, by its words or a status; None if they tell none.
+
+    `agent` names the program; `quote` is what it has said, without secrets.
+    """
+    code = failure_code(said, status)
+    if code is None:
+        return None
+    phrase = _AGENTS_KEY if code is ErrorCode.PROVIDER_AUTHENTICATION else None
+    return provider_failure(code, f"{agent}: the model", status=status, quote=quote, phrase=phrase)
 
 
 def _any(*words: str) -> str:
