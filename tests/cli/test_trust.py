@@ -44,6 +44,17 @@ def test_a_project_is_trusted_for_as_long_as_its_files_stay_as_they_are(ohm, hel
     assert "○ the project is not trusted: 2 files only tighten" in ohm("doctor").stdout
 
 
+def test_a_dry_run_shows_what_trust_would_allow_and_trusts_nothing(ohm, helper):
+    shown = ohm("trust", "--dry-run")
+    assert is_held(ohm)
+    assert ohm("trust", "--list").stdout == "No project is trusted.\n"
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert shown.stdout.replace("Would be trusted: ", "Trusted: ") == ohm("trust").stdout
+    refused = ohm("trust", "--dry-run", "--forget")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert not is_held(ohm)
+
+
 def test_what_is_trusted_anew_is_what_is_there_now(ohm, helper):
     ohm("trust", str(ohm.project))
     (ohm.project / "prompts" / "p.md").unlink()

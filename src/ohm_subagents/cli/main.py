@@ -157,19 +157,24 @@ def trust(
         Path, typer.Argument(metavar="path", help="Directory of the project.", show_default="here", parser=typed_path)
     ] = HERE,
     *,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what trust would allow; trust nothing.")] = False,
     forget: Annotated[bool, typer.Option("--forget", help="Stop trusting the project.")] = False,
     listed: Annotated[bool, typer.Option("--list", help="List the trusted projects.")] = False,
 ) -> None:
     """Trust the files of a project for subagents as they are now, and list what that allows."""
     from ohm_subagents.cli import trust as command
 
-    if listed and (forget or project != HERE):
-        complain("--list lists all trusted projects: leave out --forget and the path.")
+    if listed and (dry_run or forget or project != HERE):
+        complain("--list lists all trusted projects: leave out the path and every other option.")
+        raise typer.Exit(BAD_USAGE)
+    if dry_run and forget:
+        complain("--dry-run shows what trust would allow, and --forget ends it: leave one of them out.")
         raise typer.Exit(BAD_USAGE)
     if listed:
         finish(command.print_trusted)
     else:
-        finish(partial(command.forget if forget else command.trust, directory(project)))
+        wanted = command.forget if forget else command.preview if dry_run else command.trust
+        finish(partial(wanted, directory(project)))
 
 
 @config_app.command("show")

@@ -39,26 +39,37 @@ class _Review:
 
 async def trust(cwd: Path) -> int:
     """Print what trust allows, and record the files of the project as they are now; return the exit code."""
-    review = await _reviewed(cwd)
-    asked = review.trust.asked
-    if not asked:
-        print_text(f"Nothing to trust: {cwd} has no file for subagents.")
-        return SUCCESS
-    print_text("\n".join(_allowed(review)))
+    asked = await _shown(cwd)
     try:
         for project, files in asked.items():
             write_trust(_record(project, files, system_clock()), config_dir(process_env()))
     except OSError as error:
         complain(f"The record cannot be written to '{error.filename}': {error.strerror}.")
         return TASK_FAILED
-    print_text("\n".join(_trusted(asked)))
+    _print_files("Trusted", asked)
     return SUCCESS
 
 
-def _trusted(asked: Mapping[Project, Mapping[str, str]]) -> Iterator[str]:
+async def preview(cwd: Path) -> int:
+    """Print what trust would allow, with the files it would be for, and record nothing; return the exit code."""
+    _print_files("Would be trusted", await _shown(cwd))
+    return SUCCESS
+
+
+async def _shown(cwd: Path) -> Mapping[Project, Mapping[str, str]]:
+    """Print what trust allows; return the files by project."""
+    review = await _reviewed(cwd)
+    if review.trust.asked:
+        print_text("\n".join(_allowed(review)))
+    else:
+        print_text(f"Nothing to trust: {cwd} has no file for subagents.")
+    return review.trust.asked
+
+
+def _print_files(state: str, asked: Mapping[Project, Mapping[str, str]]) -> None:
     for project, files in asked.items():
-        yield f"Trusted: {os.path.realpath(project.folder)}, as long as these files stay as they are:"
-        yield from files
+        print_text(f"{state}: {os.path.realpath(project.folder)}, as long as these files stay as they are:")
+        print_text("\n".join(files))
 
 
 def _record(project: Project, files: Mapping[str, str], now_ms: int) -> TrustRecord:
