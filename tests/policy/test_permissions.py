@@ -114,6 +114,20 @@ def test_only_a_deny_that_is_like_the_name_of_a_subagent_is_an_error():
     assert misspelt_denials(profile("oracle"), permissions, ["oracle", "Finder"]) == ()
 
 
+@pytest.mark.parametrize(
+    "rules", [{"default": DENY, "subagents": {"findr": DENY}}, {"subagents": {"findr": DENY, "finder": DENY}}]
+)
+def test_no_subagent_that_is_denied_anyway_is_said_to_run(rules):
+    permissions = Permissions(**rules)
+    assert [(one.severity, one.message) for one in unmatched(permissions, ["oracle", "finder"])] == [
+        (
+            "warning",
+            "~/ohm.json:7: the rule for 'findr' names no subagent. Did you mean 'finder'? Available: finder, oracle.",
+        )
+    ]
+    assert misspelt_denials(profile("finder"), permissions, ["oracle", "finder"]) == ()
+
+
 def test_a_rule_matches_its_subagent_however_the_id_is_spelt():
     permissions = Permissions(subagents={"reviewer": ALLOW, "strasse": DENY})
     assert unmatched(permissions, ["Reviewer", "Straße"]) == ()

@@ -79,7 +79,7 @@ def visible(profiles: Iterable[Profile], permissions: Permissions) -> tuple[Prof
 def unmatched(
     permissions: Permissions, profile_ids: Iterable[str], *, unlisted: Collection[str] = ()
 ) -> tuple[Diagnostic, ...]:
-    """Name the rules that are for no profile; a deny that is a misspelt id is an error, since it denies nothing.
+    """Name the rules that are for no profile; a deny that is a misspelt id is an error if that profile may run.
 
     `unlisted` are names that may be ruled, though they are no subagents.
     """
@@ -104,7 +104,8 @@ def _unmatched(
         if written in known:
             continue
         near = nearest_name(written, available)
-        meant = near if rule.verdict == "deny" else None
+        is_void = rule.verdict == "deny" and near is not None and permissions.decision(near).verdict == "allow"
+        meant = near if is_void else None
         hint = "" if near is None else f"Did you mean '{available[near]}'? "
         allowed = f"; it denies nothing, and '{available[meant]}' may run" if meant else ""
         yield (
