@@ -99,3 +99,15 @@ async def test_a_plugin_that_decides_is_named(profile, code, capsys) -> None:
     printed = capsys.readouterr().out
     assert f"decided by: {'plugin curfew' if code else 'config'}\n" in printed
     assert f"plugin: {'deny' if code else 'allow'} from plugin curfew (no shell at night)\n" in printed
+
+
+def test_a_tool_that_nothing_offers_is_no_verdict_but_a_mistake(ohm) -> None:
+    done = ohm("policy", "explain", "task", "--tool", "bahs", "--args", "x")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("There is no tool 'bahs'. Did you mean 'bash'? Available: read, bash, ")
+
+
+def test_arguments_without_a_tool_are_refused(ohm) -> None:
+    done = ohm("policy", "explain", "task", "--args", "git push")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "--args is 'git push', and no tool is named. Add --tool bash, whose command it is.\n"
