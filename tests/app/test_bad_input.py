@@ -135,9 +135,25 @@ async def test_a_backend_that_nobody_offers_lists_the_registered_ones():
 
     assert error.code == ErrorCode.UNSUPPORTED_BACKEND
     assert str(error) == (
-        "No plugin offers the subagent backend 'custom-plugin'. Set subagentBackend to one of: interactive-sdk, "
-        "interactive-shell, none."
+        "No plugin offers the subagent backend 'custom-plugin'. Set it where it is named, by the call (--backend), the "
+        "subagent's 'backend' or subagentBackend, to one of: interactive-sdk, interactive-shell, none."
     )
+
+
+async def test_a_misspelt_backend_of_a_call_is_told_where_a_call_names_it():
+    async with Ohm.open(env=HERMETIC, config={"subagentBackend": "none"}) as ohm:
+        error = (await ohm.run("finder", "x", backend="nonne")).err_value
+
+    assert error.code == ErrorCode.UNSUPPORTED_BACKEND
+    assert error.advice.startswith("Did you mean 'none'? Set it where it is named, by the call (--backend), ")
+
+
+async def test_a_value_that_is_no_tool_is_refused_in_a_sentence():
+    async with Ohm.open(env=HERMETIC, config={"subagentBackend": "none"}) as ohm:
+        with pytest.raises(TypeError) as refused:
+            await ohm.run("finder", "x", tools=[3])
+
+    assert str(refused.value) == "3 is no tool; allowed: a Tool, a function, or the name of a tool."
 
 
 async def test_wrong_backend_options_name_the_key_and_the_value():

@@ -231,3 +231,13 @@ async def test_whoever_reads_late_is_told_how_it_ended():
 async def test_a_script_inside_of_an_event_loop_is_told_what_to_use():
     with pytest.raises(RuntimeError, match=r"inside of an event loop; there: `async with Ohm\.open\(\)"):
         run_sync("finder", "look")
+
+
+@pytest.mark.parametrize(
+    ("option", "advice"),
+    [("limits", "Ohm.run has it: `with Ohm.sync() as ohm: ohm.run(…)`."), ("modle", "Did you mean 'model'?")],
+)
+def test_an_option_that_run_sync_has_not_is_refused_in_its_name(option, advice):
+    with pytest.raises(TypeError) as refused:
+        run_sync("finder", "look", **{option: None})
+    assert str(refused.value) == f"run_sync() got an unexpected keyword argument '{option}'. {advice}"

@@ -225,7 +225,8 @@ def _unsupported(backend_id: str, specs: Mapping[str, BackendSpec]) -> OhmError:
     return OhmError(
         code=ErrorCode.UNSUPPORTED_BACKEND,
         message=f"No plugin offers the subagent backend '{backend_id}'.",
-        advice=f"{did_you_mean(backend_id, specs)}Set subagentBackend to one of: {', '.join(sorted(specs))}.",
+        advice=f"{did_you_mean(backend_id, specs)}Set it where it is named, by the call (--backend), the subagent's "
+        f"'backend' or subagentBackend, to one of: {', '.join(sorted(specs))}.",
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from functools import partial
-from typing import TYPE_CHECKING, Any, get_type_hints, overload
+from typing import TYPE_CHECKING, Any, cast, get_type_hints, overload
 
 from anyio import to_thread
 from pydantic import ConfigDict, ValidationError, create_model
@@ -43,6 +43,9 @@ def tool(
 
 
 def _tool(function: Callable[..., object], *, name: str | None, description: str | None) -> Tool:
+    if not callable(cast("object", function)):
+        wrong = f"{function!r:.60} is no tool; allowed: a Tool, a function, or the name of a tool."
+        raise TypeError(wrong)
     called = getattr(function, "__name__", type(function).__name__) if name is None else name
     arguments, of_call = _arguments_of(function, called)
 
