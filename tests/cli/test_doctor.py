@@ -284,6 +284,16 @@ def test_a_model_that_is_none_is_named_with_the_variable_that_has_it(ohm) -> Non
     assert refused.stderr.count(fault) == 1
 
 
+def test_a_misspelt_thinking_level_is_a_warning_and_a_name_with_a_colon_is_none(ohm) -> None:
+    models = {"finder": {"model": "openrouter/x/y:free"}, "model": "anthropic/claude-sonnet-5-5:hihg"}
+    ohm.configure({"subagentBackend": "none", "subagents": models})
+    said = section(ohm("doctor").stdout, "Diagnostics")
+    assert [line for line in said if "thinking level" in line] == [
+        "  ○ 'hihg' of model 'anthropic/claude-sonnet-5-5:hihg' is no thinking level, so it was taken for a part of "
+        "the name. Did you mean 'high'? The levels are off, minimal, low, medium, high, xhigh."
+    ]
+
+
 def test_a_misspelt_deny_is_a_fault_and_a_run_that_it_was_meant_for_says_so(ohm) -> None:
     ohm.configure({"subagentBackend": "none", "subagents": {"permissions": {"subagents": {"fnder": "deny"}}}})
     checked, ran = ohm("doctor"), ohm("run", "finder", "Where?", "--json")

@@ -8,11 +8,12 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.cli.plugins import plugin_line
-from ohm_subagents.cli.readiness import Readiness, unusable
+from ohm_subagents.cli.readiness import Readiness, model_of, unusable
 from ohm_subagents.cli.trust import trust_line
 from ohm_subagents.commands import BAD_USAGE, SUCCESS, TASK_FAILED, print_text
 from ohm_subagents.config import CONFIG_FILE, config_dir
 from ohm_subagents.contract import Diagnostic, Err, Ok
+from ohm_subagents.contract.model_pattern import misspelt_level
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,13 +89,15 @@ def _defaults(parts: Inspection) -> Iterator[str]:
 
 
 def _subagents(ohm: Ohm, loaded: LoadedConfig, faults: list[Diagnostic]) -> Iterator[str]:
-    """Yield a line for each subagent: its model and why, or the obstacle; add what its tools lack to the faults."""
+    """Yield a line for each subagent: its model and why, or the obstacle; add the faults of its tools and model."""
     ready = Readiness(ohm, loaded)
     obstacles = {profile.id: ready.obstacle(profile) for profile in ohm.profiles}
     first = {one.why: profile_id for profile_id, one in reversed(obstacles.items()) if one is not None}
     for profile in ohm.profiles:
         tools = ready.tools_of(profile).ok()
         faults += (replace(one, message=f"{profile.id}: {one.message}") for one in (tools.diagnostics if tools else ()))
+        named = model_of(profile, loaded)
+        faults += filter(None, [None if named is None else misspelt_level(named.pattern)])
         obstacle, model = obstacles[profile.id], ready.model_of(profile)
         if obstacle is not None:
             why = obstacle.why if first[obstacle.why] == profile.id else f"same as {first[obstacle.why]}"

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
+from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.contract.spelling import nearest_name
 
 Thinking = Literal["off", "minimal", "low", "medium", "high", "xhigh"]
 THINKING_LEVELS: Final[tuple[Thinking, ...]] = get_args(Thinking)
@@ -54,3 +56,20 @@ def parse_model_pattern(text: str) -> Result[ModelPattern, OhmError]:
         if name.strip() and suffix.strip().lower() == level:
             return Ok(ModelPattern(provider=provider.lower(), model=name.strip(), thinking=level))
     return Ok(ModelPattern(provider=provider.lower(), model=model))
+
+
+_LIKE_A_LEVEL: Final = 0.75
+"""`hgih` is; `mini`, a tag that Ollama has, is not."""
+
+
+def misspelt_level(pattern: ModelPattern) -> Diagnostic | None:
+    """Warn of a misspelt thinking level, which became part of the model's name; None if there is none."""
+    _, colon, suffix = pattern.model.rpartition(":")
+    near = nearest_name(suffix, THINKING_LEVELS, likeness=_LIKE_A_LEVEL) if colon else None
+    if near is None:
+        return None
+    return Diagnostic(
+        subject=str(pattern),
+        message=f"'{suffix}' of model '{pattern}' is no thinking level, so it was taken for a part of the name. "
+        f"Did you mean '{near}'? The levels are {', '.join(THINKING_LEVELS)}.",
+    )

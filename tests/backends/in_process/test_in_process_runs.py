@@ -226,15 +226,18 @@ async def test_a_thinking_level_without_effect_is_said() -> None:
     ]
 
 
-@pytest.mark.parametrize("suffix", ["hgih", "hihg", "Mediun", "minmal", "of"])
-async def test_a_misspelt_thinking_level_is_said_even_when_no_such_model_opens(suffix: str) -> None:
+@pytest.mark.parametrize(
+    ("suffix", "meant"),
+    [("hgih", "high"), ("hihg", "high"), ("Mediun", "medium"), ("minmal", "minimal"), ("of", "off")],
+)
+async def test_a_misspelt_thinking_level_is_said_even_when_no_such_model_opens(suffix: str, meant: str) -> None:
     log = EventLog()
     async with ModelServer() as server, opened(acme(server, CompatibleModel(id="m1"))) as backend:
         pattern = ModelPattern(provider="acme", model=f"m1:{suffix}")
         assert error(await backend.run(request(model=pattern), log)).code == ErrorCode.MODEL_UNKNOWN
     assert [raised.diagnostic.message for raised in log.of(DiagnosticRaised)] == [
-        f'":{suffix}" of model "acme/m1:{suffix}" is no thinking level, so it was taken for a part of the name; '
-        "the levels are off, minimal, low, medium, high, xhigh."
+        f"'{suffix}' of model 'acme/m1:{suffix}' is no thinking level, so it was taken for a part of the name. "
+        f"Did you mean '{meant}'? The levels are off, minimal, low, medium, high, xhigh."
     ]
 
 

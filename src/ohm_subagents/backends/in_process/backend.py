@@ -21,12 +21,13 @@ from ohm_subagents.backends.in_process.context_files import context_of
 from ohm_subagents.backends.in_process.conversation import Checkpoints, conversation_of
 from ohm_subagents.backends.in_process.failures import empty_answer, failure, telling
 from ohm_subagents.backends.in_process.gated_model import GatedModel, RefusedError
-from ohm_subagents.backends.in_process.model_facts import ModelFacts, facts_of, pattern_diagnostics
+from ohm_subagents.backends.in_process.model_facts import ModelFacts, facts_of
 from ohm_subagents.backends.in_process.options import BACKEND_ID, InProcessOptions
 from ohm_subagents.backends.in_process.ruled_toolset import RuledToolset
 from ohm_subagents.backends.in_process.tools.use import ToolUse
 from ohm_subagents.backends.in_process.tracing import traced
 from ohm_subagents.contract.events import AgentEnded, DiagnosticRaised, FileChanged, RouteResolved
+from ohm_subagents.contract.model_pattern import misspelt_level
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.plugin import RunOutput, as_exception, full_instructions, profile_key, unused_key
 from ohm_subagents.suite import tool_guidance
@@ -98,7 +99,7 @@ class InProcessBackend:
         pattern = with_level(chosen.ok_value, request)
         sink.emit(RouteResolved(provider=pattern.provider, model=pattern.model, runtime=RUNTIME, route=BACKEND_ID))
         key = self._key(request, pattern, sink)
-        for diagnostic in (*pattern_diagnostics(pattern), *unsupported(request, pattern)):
+        for diagnostic in (*filter(None, [misspelt_level(pattern)]), *unsupported(request, pattern)):
             sink.emit(DiagnosticRaised(diagnostic=diagnostic))
         bridge = Bridge(sink)
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from genai_prices.data_snapshot import get_snapshot
 from pydantic_ai.exceptions import UserError
@@ -13,8 +13,7 @@ from pydantic_ai.messages import ModelResponse
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RequestUsage
 
-from ohm_subagents.contract.spelling import nearest_name
-from ohm_subagents.plugin import THINKING_LEVELS, Diagnostic, ModelPattern, Thinking, without_thinking
+from ohm_subagents.plugin import Diagnostic, ModelPattern, Thinking, without_thinking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -92,21 +91,6 @@ def _is_listed(name: str, provider: str | None, url: str | None) -> bool:
     except (LookupError, ValueError):
         return False
     return True
-
-
-_LIKE_A_LEVEL: Final = 0.75
-"""`hgih` is; `mini`, a tag that Ollama has, is not."""
-
-
-def pattern_diagnostics(pattern: ModelPattern) -> Iterator[Diagnostic]:
-    """Warn of a misspelt thinking level, which became part of the model's name."""
-    _, colon, suffix = pattern.model.rpartition(":")
-    if colon and nearest_name(suffix.strip().lower(), THINKING_LEVELS, likeness=_LIKE_A_LEVEL):
-        yield Diagnostic(
-            subject=str(pattern),
-            message=f'":{suffix}" of model "{pattern}" is no thinking level, so it was taken for a part of the name; '
-            f"the levels are {', '.join(THINKING_LEVELS)}.",
-        )
 
 
 def model_diagnostics(model: Model, pattern: ModelPattern) -> Iterator[Diagnostic]:
