@@ -124,6 +124,16 @@ async def test_a_call_names_tools_besides_those_of_the_profile_unless_that_denie
     )
 
 
+async def test_a_call_is_told_of_a_name_that_no_source_may_have():
+    source = Offering(lambda _need: Ok(FAR))
+    request, said, _ = await played(source, "read", tools=["fra__*", "read"])
+
+    assert (request.tools, source.needs) == (("read",), [])
+    assert [one.partition(" Available: ")[0] for one in said] == [
+        "The call names 'fra__*', which is no child tool and is left out. Did you mean 'far__*'?"
+    ]
+
+
 async def test_tools_of_a_call_are_a_list():
     async with quick_ohm() as ohm:
         with pytest.raises(TypeError, match=r"^tools is the text 'read'; allowed: a list"):

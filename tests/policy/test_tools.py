@@ -259,6 +259,15 @@ def test_a_name_that_no_source_may_have_is_reported() -> None:
     ]
 
 
+@pytest.mark.parametrize("name", ["mcp__clac__*", "mcp__clac__add"])
+def test_for_a_misspelt_source_the_one_that_was_perhaps_meant_is_named(name: str) -> None:
+    resolved = resolve_tools(ToolPolicy(allowed=(name,)), None, sources=(CALC,))
+    assert not isinstance(resolved, Err)
+    assert [one.message.partition(" left out. ")[2] for one in resolved.ok_value.diagnostics] == [
+        "Did you mean 'mcp__calc__*'? Available: read, bash, edit, write, grep, find, ls, code_search, mcp__calc__*."
+    ]
+
+
 @pytest.mark.parametrize("policy", [ToolPolicy(denied=("bash: git push *",)), ToolPolicy(allowed=("Bash:ls",))])
 def test_a_rule_for_commands_in_a_file_that_cannot_have_one_is_an_error_and_no_unknown_name(policy: ToolPolicy) -> None:
     resolved = resolve_tools(policy, None, is_agent=True)

@@ -207,13 +207,19 @@ def _unknown(
     policy: ToolPolicy, rules: ToolRules, available: tuple[str, ...], prefixes: tuple[str, ...]
 ) -> Iterator[Diagnostic]:
     for owner, lists in (("The profile", policy), (f"The configuration ({rules.source})", rules)):
-        listed = (*(lists.allowed or ()), *lists.denied)
-        names = sorted({name for name in listed if not _exists(name, available, prefixes)})
-        if names:
-            verb = "is no child tool and is" if len(names) == 1 else "are no child tools and are"
-            instead = f"{''.join(did_you_mean(name, available) for name in names)}Available: {', '.join(available)}."
-            message = f"{owner} names {_quoted(names)}, which {verb} left out. {instead}"
-            yield Diagnostic(subject="tools", message=message)
+        yield from unknown_tools(owner, (*(lists.allowed or ()), *lists.denied), available, prefixes)
+
+
+def unknown_tools(
+    owner: str, listed: Iterable[str], available: tuple[str, ...], prefixes: tuple[str, ...]
+) -> Iterator[Diagnostic]:
+    """Name the tools of a list that are not `available`, and that no source of these prefixes may have."""
+    names = sorted({name for name in listed if not _exists(name, available, prefixes)})
+    if names:
+        verb = "is no child tool and is" if len(names) == 1 else "are no child tools and are"
+        known = (*available, *(f"{one}{WILDCARD}" for one in prefixes))
+        instead = f"{''.join(did_you_mean(name, known) for name in names)}Available: {', '.join(known)}."
+        yield Diagnostic(subject="tools", message=f"{owner} names {_quoted(names)}, which {verb} left out. {instead}")
 
 
 def _exists(name: str, available: tuple[str, ...], prefixes: tuple[str, ...]) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ohm_subagents._config.tool_rules import ToolRules, common_tools, has_tool
 from ohm_subagents._orchestrator.admission import refusals
 from ohm_subagents._plugins.backends.interface import Capability
-from ohm_subagents._policy.tools import LaterTools, denied_tools, may_begin
+from ohm_subagents._policy.tools import LaterTools, denied_tools, may_begin, unknown_tools
 from ohm_subagents.contract.profile import CHILD_TOOLS, FINALIZE
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ def with_call_tools(
     names = (*tools.names, *(tool.name for tool in asked.tools))
     if not asked.tool_names:
         return replace(tools, names=names)
+    offered = tuple(dict.fromkeys((*names, *context.child_tools)))
+    unknown = unknown_tools("The call", asked.tool_names, offered, tuple(context.tool_sources))
     rules = resolved.own.tools or ToolRules()
     denied = (*resolved.profile.tools.denied, *rules.denied)
     wanted = asked.tool_names if rules.at_most is None else common_tools(asked.tool_names, rules.at_most)
@@ -58,4 +60,9 @@ def with_call_tools(
         sources=tuple(dict.fromkeys((*before.sources, *sources))),
         asked=tuple(dict.fromkeys((*before.asked, *sourced))),
     )
-    return replace(tools, names=(*names, *named), later=later if later.sources else None)
+    return replace(
+        tools,
+        names=(*names, *named),
+        later=later if later.sources else None,
+        diagnostics=(*tools.diagnostics, *unknown),
+    )

@@ -136,7 +136,7 @@ class AdmissionContext:
             sources=self.tool_sources,
             is_agent=is_agent,
         )
-        names, ungiven = ((), ()) if isinstance(tools, Err) else (tools.ok_value.names, tools.ok_value.diagnostics)
+        names = () if isinstance(tools, Err) else tools.ok_value.names
         return ResolvedProfile(
             profile=profile,
             fault=unfit(profile),
@@ -147,7 +147,6 @@ class AdmissionContext:
             instructions=instructions(profile, self.cwd),
             diagnostics=(
                 *(Diagnostic(subject=profile.id, message=note) for note in profile.notes),
-                *ungiven,
                 *self._misspelt_denials(profile),
             ),
         )

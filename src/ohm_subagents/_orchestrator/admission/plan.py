@@ -149,7 +149,7 @@ def _planned(
             loop=limits.loop,
             budget=None if limits.budget is NO_BUDGET else limits.budget,
             max_events=config.task_max_events,
-            diagnostics=(*resolved.diagnostics, *ungiven_sources(tools, profile, spec)),
+            diagnostics=(*resolved.diagnostics, *tools.diagnostics, *ungiven_sources(tools, profile, spec)),
             can_steer=Capability.STEERING in capabilities,
             counts_usage=Capability.USAGE in capabilities,
             traces_itself=Capability.TRACES in capabilities,
