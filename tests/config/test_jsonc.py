@@ -55,7 +55,8 @@ def test_comments_trailing_commas_and_a_byte_order_mark_are_read(text, value):
 @pytest.mark.parametrize(
     ("text", "line", "column", "problem"),
     [
-        ("", 1, 1, "expecting value"),
+        ("", 0, 0, "the file is empty"),
+        ("\ufeff \n", 0, 0, "the file is empty"),
         ("{ nope", 1, 3, "expecting property name enclosed in double quotes"),
         ('{\n  "a": 1\n  "b": 2\n}', 3, 3, "expecting ',' delimiter"),
         ('{\n  // a comment, "with": text\n  "a": tru,\n}', 3, 8, "expecting value"),

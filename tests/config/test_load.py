@@ -66,7 +66,7 @@ def test_a_file_may_name_its_schema_for_an_editor(home):
             "expecting ',' delimiter at line 4, column 1",
         ),
         ('{\n  "a": 1\n  "b": 2\n}', "expecting ',' delimiter at line 3, column 3"),
-        ("", "expecting value at line 1, column 1"),
+        ("", "the file is empty"),
         ("[]", "the text has to be an object in braces at line 1, column 1"),
         ("null", "the text has to be an object in braces at line 1, column 1"),
     ],

@@ -69,6 +69,8 @@ def parse_jsonc(text: str) -> Result[ParsedText, SyntaxFault]:
     by something else, so that a rule cannot vanish behind a second section of the same name.
     """
     text = text.removeprefix("\ufeff")
+    if not text.strip():
+        return Err(SyntaxFault(problem="the file is empty", line=0, column=0))
     tokens = [match for match in _TOKEN.finditer(text) if match.lastgroup != "comment"]
     if len(tokens) > MAX_TOKENS:
         return Err(SyntaxFault(problem=f"it has more than {MAX_TOKENS} keys, values and marks", line=0, column=0))

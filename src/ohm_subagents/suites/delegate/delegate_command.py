@@ -46,6 +46,7 @@ def tasks_in(source: str) -> JsonValue:
     Otherwise one sentence about why there is none, and exit code 2.
     """
     where = "standard input" if source == STDIN else f"'{source}'"
+    written = b""
     try:
         written = sys.stdin.buffer.read() if source == STDIN else Path(source).read_bytes()
         tasks: JsonValue = from_json(written.removeprefix(codecs.BOM_UTF8))
@@ -54,7 +55,7 @@ def tasks_in(source: str) -> JsonValue:
         advice = " That is JSON itself: put it into a file, or give it on standard input, with - in its place."
         complain(f"Cannot read {where}: {error.strerror}.{advice if is_json else ''}")
     except ValueError as error:
-        complain(f"What {where} says is not JSON: {error}.")
+        complain(f"What {where} says is not JSON: {error if written.strip() else 'the text is empty'}.")
     else:
         return {"tasks": tasks} if isinstance(tasks, list) else tasks
     raise typer.Exit(BAD_USAGE)
