@@ -50,3 +50,9 @@ def test_a_directory_of_no_known_program_is_refused(ohm):
 def test_the_list_of_agent_profiles_names_the_command_below_it(ohm):
     assert "profiles import" in ohm("profiles", "--help").stdout
     assert "profiles.import" not in ohm("--help").stdout
+
+
+def test_a_warning_that_the_roster_has_given_is_not_given_again(ohm):
+    written(ohm.root / "project", ".claude/agents")
+    ohm.configure({"subagents": {"agentFiles": True}})
+    assert ohm("profiles", "import", "--from", ".claude").stderr.count("'tools' gives 'Bash(git:*)'") == 1

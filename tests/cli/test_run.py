@@ -145,3 +145,15 @@ def test_a_subagent_whose_file_has_faults_is_refused_with_them(ohm) -> None:
     assert done.returncode == 2
     assert "No subagent profile found for 'c'. Its file cannot be used: " in done.stderr
     assert "c.md:3 has the unknown key 'limits.capms'. Did you mean 'capMs'? Available profiles: " in done.stderr
+
+
+@pytest.mark.parametrize(
+    "subagents",
+    [{"model": "gpt-5"}, {"budget": {"costUsd": "x"}}, {"finder": {"tool": []}}, {"finder": {"tools": {"denny": []}}}],
+)
+def test_a_fault_of_the_configuration_that_stops_a_run_is_told_once(ohm, subagents) -> None:
+    ohm.configure({"subagentBackend": "none", "subagents": subagents})
+    done = ohm("run", "finder", "x")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1

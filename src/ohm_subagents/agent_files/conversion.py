@@ -49,9 +49,9 @@ def convert(source: Path, ohm: Ohm, loaded: LoadedConfig) -> int:
     ]
     if not found:
         print_text(f"No agents in {', '.join(str(path) for _, path in (*folders, *files))}.")
-    has_failed = False
+    has_failed, told = False, frozenset(map(str, ohm.diagnostics))
     for file in found:
-        report(file.diagnostics)
+        report(one for one in file.diagnostics if str(one) not in told)
         if file.profile is not None:
             has_failed |= not _written(file.profile, target / f"{file.profile.id}.md")
     return TASK_FAILED if has_failed else SUCCESS

@@ -177,8 +177,9 @@ def _print_answer(ended: _Ended, task: Task | None, *, is_live: bool, told: froz
                 complain(_tree(task))
                 if task.text.strip():
                     complain(f"{task.text.strip()}\n")
-            if not (isinstance(ended, Err) and any(str(ended.err_value) in message for message in told)):
-                complain(ended.err_value if isinstance(ended, Err) else "Interrupted.")
+            said = str(ended.err_value) if isinstance(ended, Err) else "Interrupted."
+            if not any(said in text or said.endswith(text) for text in told):  # a diagnostic has its place apart
+                complain(said)
 
 
 def _tree(task: Task | None) -> str:
