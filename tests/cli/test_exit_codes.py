@@ -44,7 +44,7 @@ START = {"op": "start", "subagent_type": "finder", "description": "d", "prompt":
         (("tasks", "--limit", "x"), 2, "'x' is not a whole number of at least 1."),
         (("run", "finder", "x", "--config", "."), 2, ".: is a directory. Put a file there that this process may read;"),
         (("trust", ""), 2, "The path is empty."),
-        (("trust", "--list", "--forget"), 2, "leave out --forget and the path"),
+        (("trust", "--list", "--forget"), 2, "leave out the path and every other option"),
         (("run", "finder", "x", "--cwd", ""), 2, "The path is empty."),
         (("run", "finder", "x", "--config", ""), 2, "The path is empty."),
         (("tasks", "export", "--output", ""), 2, "The path is empty."),
