@@ -211,6 +211,10 @@ WRONG = [
         '{"subagents": {"Profile": {"finder": {}}}}',
         "'subagents.Profile' is not known, and is ignored. Did you mean 'subagents.profiles'? ",
     ),
+    ('{"model": "a/b"}', "'model' is not a known key, and is ignored. Did you mean 'subagents.model'?"),
+    ('{"agentFiles": true}', "'agentFiles' is not a known key, and is ignored. Did you mean 'subagents.agentFiles'?"),
+    ('{"costUsd": 1}', "'costUsd' is not a known key, and is ignored. Did you mean 'subagents.budget.costUsd'?"),
+    ('{"subagents": {"suites": ["task"]}}', "'subagents.suites' is not known, and is ignored. Did you mean 'suites'?"),
     ('{"subagents": {" ": {}}}', "'subagents. ' names no subagent; it is ignored."),
     (
         '{"suites": [], "suites": ["todos"]}',

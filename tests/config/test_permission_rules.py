@@ -146,6 +146,12 @@ def test_a_section_that_cannot_be_understood_denies_every_subagent(home, section
     assert len([line for line in home.told(loaded) if "every subagent" in line]) == 1
 
 
+def test_a_misspelt_key_of_the_rules_names_the_one_that_was_meant(home):
+    home.write(user=rules('{"defualt": "deny"}'))
+    (line,) = home.told(home.load())
+    assert "(allowed: allowInternalRouting, default, subagents). Did you mean 'default'? Until it is corrected" in line
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Final, TypeGuard, get_args, get_origin
 
 from pydantic import BaseModel, JsonValue, ValidationError
@@ -115,9 +116,30 @@ def known_keys(schema: type[BaseModel], location: Sequence[int | str]) -> tuple[
     return tuple(sorted(field.alias or name for name, field in schema.model_fields.items()))
 
 
-def meant_key(written: str, known: Sequence[str], shown_by: str = "") -> str:
-    """Advise on an unknown key: the one that is spelt nearly so, else all of them, or the command that shows them."""
+@cache
+def _elsewhere(schema: type[BaseModel]) -> Mapping[str, str]:
+    """Map each plain key to the dotted key where it belongs; of several, to the one nearest to the top."""
+    found: dict[str, str] = {}
+    level: list[tuple[str, type[BaseModel]]] = [("", schema)]
+    while level:
+        fields = [
+            (f"{at}{field.alias or name}", field) for at, one in level for name, field in one.model_fields.items()
+        ]
+        for path, _ in fields:
+            found.setdefault(_plain(path.rpartition(".")[2]), path)
+        level = [(f"{path}.", field.annotation) for path, field in fields if _is_schema(field.annotation)]
+    return found
+
+
+def meant_key(written: str, known: Sequence[str], shown_by: str = "", schema: type[BaseModel] | None = None) -> str:
+    """Advise on an unknown key: its own place in `schema`, else the key that is spelt nearly so.
+
+    Without either all keys are named, or the command that shows them.
+    """
     plain = {_plain(name): name for name in known}
+    place = None if schema is None else _elsewhere(schema).get(_plain(written))
+    if place is not None and _plain(written) not in plain:
+        return f"Did you mean '{place}'?"
     near = nearest_name(_plain(written), plain, likeness=_LIKENESS)
     if near is not None:
         return f"Did you mean '{plain[near]}'?"
@@ -144,7 +166,7 @@ def _diagnostic(
 ) -> Diagnostic:
     match error["type"]:
         case "extra_forbidden":
-            advice = meant_key(str(error["loc"][-1]), known_keys(schema, error["loc"]), shown_by)
+            advice = meant_key(str(error["loc"][-1]), known_keys(schema, error["loc"]), shown_by, schema)
             return place.diagnostic(f"'{place.key}' is not a known key, and {fate}. {advice}")
         case "missing":
             return place.diagnostic(f"'{place.key}' lacks '{error['loc'][-1]}'; it {fate}.")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._config.accept import meant_key
 from ohm_subagents._config.layers import merged, object_at
+from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents._config.subagents import RESERVED_IDS, Subagents
 from ohm_subagents.contract.profile import fold_id
 from ohm_subagents.contract.spelling import nearest_name
@@ -95,7 +96,7 @@ def _refusal(path: KeyPath, value: JsonValue) -> str:
     if not profile_id:
         return "names no subagent; it is ignored."
     if len(path) == 2 and not isinstance(value, dict):
-        advice = meant_key(path[-1], sorted(SETTINGS), SHOWN_BY)
+        advice = meant_key(path[-1], sorted(SETTINGS), SHOWN_BY, OhmConfig)
         return f"is not known, and is ignored. {advice} A subagent's entry is an object."
     return ""
 

@@ -11,6 +11,7 @@ from ohm_subagents._config.layers import object_at, without_values
 from ohm_subagents._config.permissions import Permissions, Rules
 from ohm_subagents._config.values import parse_switch, quoted_value
 from ohm_subagents.contract.profile import Decision, Verdict, fold_id
+from ohm_subagents.contract.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -61,8 +62,8 @@ class _Reader:
         for key in value.keys() - set(_KEYS):
             default = self._denied(
                 (*PATH, key),
-                f"is not a key of permissions (allowed: {', '.join(_KEYS)}); until it is corrected, every subagent "
-                "without a rule of its own is denied.",
+                f"is not a key of permissions (allowed: {', '.join(_KEYS)}). {did_you_mean(key, _KEYS)}Until it is "
+                "corrected, every subagent without a rule of its own is denied.",
             )
         rules: dict[str, Decision] = {}
         entries = value.get("subagents", {})
