@@ -194,8 +194,17 @@ async def test_a_blank_follow_up_is_refused_and_reaches_nobody(prompt):
         ({"op": "start", "tasks": "x", "prompt": "p"}, "tasks", "'tasks' is \"x\"; allowed: a list."),
         ({"op": "status", "id": 5}, "id", "'id' is 5; allowed: a non-blank text."),
         ({"op": "wait", "id": ["a", 5]}, "id.1", "'id.1' is 5; allowed: a non-blank text."),
-        ({"op": "status", "id": None}, "ids", "'ids' is missing; it is required."),
+        (
+            {"op": "status", "id": None},
+            "ids",
+            "'ids' is missing; it is required. Give one task as 'id', or several as 'ids'.",
+        ),
         ({"id": "a"}, "op", "'op' is missing; allowed: start, status, wait, send, cancel."),
+        (
+            {"op": "strat"},
+            "op",
+            "'op' is \"strat\"; allowed: start, status, wait, send, cancel. Did you mean 'start'?",
+        ),
         ({"op": None}, "op", "'op' is null; allowed: start, status, wait, send, cancel."),
         (
             {"op": "cancel", "ids": ["x"]},

@@ -22,6 +22,7 @@ from ohm_subagents._tools.arguments import explain_error, overridden_key, short_
 from ohm_subagents.contract.commands import Cancel, Command, GetTasks, Op, Send, Start, StartItem, Wait
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.contract.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -183,7 +184,8 @@ def parse(arguments: JsonValue) -> Result[TaskInput, InvalidInput]:
         if name == "help":
             return Err(InvalidInput(error=_HELP, ignored=unknown))
         said = f"is {short_json(typed)}" if "op" in arguments else "is missing"
-        refusal = _invalid("op", f"'op' {said}; allowed: {', '.join(OPS)}.")
+        meant = did_you_mean(name, OPS)
+        refusal = _invalid("op", f"'op' {said}; allowed: {', '.join(OPS)}. {meant}".rstrip())
         return Err(InvalidInput(error=refusal, ignored=unknown))
     batch = op == "start" and _asks_for_several(arguments)
     shape = StartBatch if batch else SHAPES[op]
@@ -265,8 +267,11 @@ def _rejected(invalid: ValidationError, arguments: dict[str, JsonValue], op: Op,
     if by_id and loc[0] == "ids":
         loc = ("id", *(loc[1:] if isinstance(arguments["id"], list) else ()))
     path = ".".join(str(part) for part in loc)
-    missed = path == "id" and first["type"] == "missing" and arguments.get("ids") is not None
-    hint = f" {op} takes one 'id', not 'ids'." if missed else ""
+    hint = ""
+    if first["type"] == "missing" and path == "ids":
+        hint = " Give one task as 'id', or several as 'ids'."
+    elif first["type"] == "missing" and path == "id" and arguments.get("ids") is not None:
+        hint = f" {op} takes one 'id', not 'ids'."
     said = explain_error(first, allowed=ALLOWED, otherwise="a non-blank text")
     return _invalid(path, f"'{path}' {said}{hint}")
 
