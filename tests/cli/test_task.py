@@ -27,7 +27,7 @@ def test_the_tree_is_followed_by_what_is_known(ohm) -> None:
     ]
     assert tree.splitlines()[-1].startswith("    ╰── Failed after ")
     known = dict(line.split(maxsplit=1) for line in facts.splitlines())
-    assert (known["status"], known["backend"], known["usage"]) == ("failed", "stage", "1 tool call(s)")
+    assert (known["status"], known["backend"], known["usage"]) == ("failed", "stage", "1 tool call")
     assert known["error"] == "It broke. Repair it. (task_backend_execution_failed)"
 
 
@@ -97,4 +97,5 @@ def test_the_beginning_of_an_id_is_enough_while_only_one_has_it(ohm) -> None:
         f"✓ {second} Finder · two",
         f"✓ {first} Finder · one",
     ]
-    assert ohm("task", "").stderr == "Unknown task id ''\n"
+    told = "`ohm tasks` lists those that are kept: each for 1d 00h after its end (subagents.taskRetentionMs)."
+    assert ohm("task", "").stderr == f"Unknown task id ''. {told}\n"

@@ -47,7 +47,7 @@ def test_tasks_are_listed_newest_first(ohm) -> None:
     ohm("run", "finder", "Wo ist\n世界?", "--backend", "none")
     newest, oldest = listed(ohm)
     assert (newest[0], newest[2], newest[3], newest[4], newest[7]) == ("✓", "Wo ist", "succeeded", None, None)
-    assert (oldest[0], oldest[2], oldest[3], oldest[7]) == ("✕", "fail", "failed", "1 tool call(s)")
+    assert (oldest[0], oldest[2], oldest[3], oldest[7]) == ("✕", "fail", "failed", "1 tool call")
 
 
 def test_options_choose_among_them(ohm) -> None:
@@ -58,7 +58,10 @@ def test_options_choose_among_them(ohm) -> None:
     [known] = json.loads(ohm("tasks", "--status", "failed", "--json").stdout)
     assert [task[2] for task in listed(ohm, "--session", known["session_id"])] == ["fail"]
     place = ohm.root / "config" / "ohm.subagents.tasks.sqlite3"
-    assert ohm("tasks", "--profile", "oracle").stdout == f"None of the 3 task(s) in '{place}' is like that.\n"
+    assert (
+        ohm("tasks", "--profile", "oracle").stdout
+        == f"No task in '{place}' has the subagent 'oracle' (kept there: 3).\n"
+    )
 
 
 def test_a_limit_says_how_many_more_there_are(ohm) -> None:
@@ -81,7 +84,7 @@ def test_json_is_a_list_of_envelopes(ohm) -> None:
 def test_a_task_of_another_process_is_seen_at_work_and_goes_on(ohm, ohm_process) -> None:
     with ohm_process.start("run", "finder", "pause", "--backend", "stage") as process:
         ohm.reached.read_text()
-        task = seen(ohm, calls="1 tool call(s)")
+        task = seen(ohm, calls="1 tool call")
         assert task[4] == f"pid {process.pid}"
         assert "├── ✓ read 12 lines\n    ╰── So far: app.py" in ohm("task", task[1]).stdout
         assert f"status        running, pid {process.pid}\n" in ohm("task", task[1]).stdout
@@ -98,7 +101,7 @@ def test_a_task_of_another_process_is_seen_at_work_and_goes_on(ohm, ohm_process)
 def test_a_task_of_a_process_whose_number_means_nothing_here_runs_elsewhere(ohm, ohm_process) -> None:
     with ohm_process.start("run", "finder", "hang", "--backend", "stage") as process:
         ohm.reached.read_text()
-        seen(ohm, calls="1 tool call(s)")
+        seen(ohm, calls="1 tool call")
         with closing(sqlite3.connect(ohm.root / "config" / "ohm.subagents.tasks.sqlite3")) as database:
             database.execute("UPDATE owners SET boot = 'of another machine'")
             database.commit()
@@ -110,7 +113,7 @@ def test_a_task_of_a_process_whose_number_means_nothing_here_runs_elsewhere(ohm,
 def test_a_task_whose_process_was_killed_has_failed_and_keeps_what_was_done(ohm, ohm_process) -> None:
     with ohm_process.start("run", "finder", "pause", "--backend", "stage") as process:
         ohm.reached.read_text()
-        seen(ohm, calls="1 tool call(s)")
+        seen(ohm, calls="1 tool call")
         process.kill()
         process.wait(60)
     done = ohm("tasks")
@@ -169,7 +172,7 @@ def test_a_snapshot_is_read_beside_the_process_that_writes_it(ohm, ohm_process) 
     ohm("run", "finder", "answer", "--backend", "stage")
     with ohm_process.start("run", "finder", "pause", "--backend", "stage") as process:
         ohm.reached.read_text()
-        assert seen(ohm, calls="1 tool call(s)")[4] == "elsewhere"
+        assert seen(ohm, calls="1 tool call")[4] == "elsewhere"
         ohm.released.write_text("go")
         _, stderr = process.communicate(timeout=60)
     assert (process.returncode, stderr) == (0, b"")
@@ -183,7 +186,7 @@ def test_a_snapshot_whose_process_was_killed_shows_what_the_next_one_will_find(o
     file = ohm.root / "config" / "ohm.subagents.tasks.json"
     with ohm_process.start("run", "finder", "pause", "--backend", "stage") as process:
         ohm.reached.read_text()
-        seen(ohm, calls="1 tool call(s)")
+        seen(ohm, calls="1 tool call")
         process.kill()
         process.wait(60)
     before = file.read_bytes()

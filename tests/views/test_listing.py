@@ -37,7 +37,7 @@ def facts(task, **more) -> dict[str, str]:
 def test_a_task_is_two_lines(succeeded) -> None:
     first, second = task_list_lines(ListedTask.of(succeeded("out", *READ, SPENT)), now_ms=120_000)
     assert first == "✓ task_1 Finder · Auth scan"
-    assert second == "  succeeded · 2m ago · 0.0s · 1 tool call(s) · 1,000 tokens · $0.5000"
+    assert second == "  succeeded · 2m ago · 0.0s · 1 tool call · 1,000 tokens · $0.5000"
 
 
 @pytest.mark.parametrize(("made", "marker"), [("running", "⠋"), ("succeeded", "✓"), ("cancelled", "○")])
@@ -87,8 +87,8 @@ def test_what_is_known_of_a_task_is_a_line_each(failed) -> None:
         "backend": "test-backend",
         "route": "provider unavailable, model unavailable, runtime test-backend, route test-backend",
         "created": "1970-01-01 00:00:00 UTC, 2m ago",
-        "worked": "3.0s in 1 run(s)",
-        "usage": "2 request(s) · 900 tokens in (0 cached), 100 out · 1 tool call(s) · $0.5000",
+        "worked": "3.0s in 1 run",
+        "usage": "2 requests · 900 tokens in (0 cached), 100 out · 1 tool call · $0.5000",
         "stopped by": "idle; the last progress was 3.0s before the end",
         "files": "a.py",
         "no answer": "only what it said so far, 4 characters",

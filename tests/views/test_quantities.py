@@ -42,9 +42,9 @@ def test_a_moment_is_told_in_utc() -> None:
 
 def test_only_what_was_consumed_is_told() -> None:
     assert usage_parts(Usage()) == []
-    assert usage_parts(Usage(requests=1, tool_calls=2)) == ["2 tool call(s)"]
+    assert usage_parts(Usage(requests=1, tool_calls=2)) == ["2 tool calls"]
     spent = Usage(requests=1, input_tokens=1_200, output_tokens=34, tool_calls=1, cost_usd=Decimal("0.25"))
-    assert usage_parts(spent) == ["1 tool call(s)", "1,234 tokens", "$0.2500"]
+    assert usage_parts(spent) == ["1 tool call", "1,234 tokens", "$0.2500"]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.cells import one_line, printable
-from ohm_subagents._views.quantities import age_text, cost_text, duration_text, instant_text, usage_parts
+from ohm_subagents._views.quantities import age_text, cost_text, counted, duration_text, instant_text, usage_parts
 from ohm_subagents._views.task_texts import elapsed_ms, task_title
 from ohm_subagents._views.tree import status_marker
 
@@ -49,7 +49,7 @@ def _facts(task: Task, now_ms: int, where: str) -> Iterator[tuple[str, str]]:
     yield from _place(task, where)
     yield "created", f"{instant_text(task.assignment.created_ms)}, {age_text(now_ms - task.assignment.created_ms)}"
     if task.started_ms is not None:
-        yield "worked", f"{duration_text(elapsed_ms(task, now_ms=now_ms))} in {len(task.runs)} run(s)"
+        yield "worked", f"{duration_text(elapsed_ms(task, now_ms=now_ms))} in {counted(len(task.runs), 'run')}"
     if used := _used(task.activity.usage):
         yield "usage", used
     if task.stopped_by is not None:
@@ -91,8 +91,8 @@ def _since_progress(task: Task) -> str:
 
 
 def _used(usage: Usage) -> str:
-    parts = [f"{usage.requests} request(s)"] if usage.requests else []
+    parts = [counted(usage.requests, "request")] if usage.requests else []
     if usage.input_tokens or usage.output_tokens:
         parts.append(f"{usage.input_tokens:,} tokens in ({usage.cached_tokens:,} cached), {usage.output_tokens:,} out")
-    parts += [f"{usage.tool_calls} tool call(s)"] if usage.tool_calls else []
+    parts += [counted(usage.tool_calls, "tool call")] if usage.tool_calls else []
     return " · ".join(parts + ([] if usage.cost_usd is None else [cost_text(usage.cost_usd)]))

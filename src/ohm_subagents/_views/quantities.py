@@ -41,10 +41,15 @@ def instant_text(epoch_ms: int) -> str:
     return f"{datetime.fromtimestamp(epoch_ms / 1000, tz=UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
+def counted(count: int, noun: str) -> str:
+    """Write `1 task` or `2 tasks`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def usage_parts(usage: Usage) -> list[str]:
     """Write tool calls, tokens and cost, each only where there are any."""
     tokens = usage.input_tokens + usage.output_tokens
-    parts = [f"{usage.tool_calls} tool call(s)"] if usage.tool_calls else []
+    parts = [counted(usage.tool_calls, "tool call")] if usage.tool_calls else []
     parts += [f"{tokens:,} tokens"] if tokens else []
     return parts + ([] if usage.cost_usd is None else [cost_text(usage.cost_usd)])
 

@@ -30,6 +30,7 @@ from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.contract.truncation import WHOLE
 from ohm_subagents.store import TaskQuery
 from ohm_subagents.views import (
+    duration_text,
     elapsed_ms,
     printable,
     task_envelope,
@@ -71,7 +72,7 @@ async def print_task(typed: str, view: View, store: Store, config: OhmConfig, *,
             return await view(task, store, config)
         case Err(error):
             backend, task_id = config.subagent_backend, TaskId(typed)
-            refused = CommandRejected(error=_named(error, store), backend=backend, op="status", task_id=task_id)
+            refused = CommandRejected(error=_named(error, store, config), backend=backend, op="status", task_id=task_id)
             print_refusal(refused, as_json=as_json)
     if len(alike) > 1 and not as_json:
         for candidate in alike[:_CANDIDATES]:
@@ -93,9 +94,15 @@ def _ambiguous(typed: str, alike: list[ListedTask]) -> OhmError:
     )
 
 
-def _named(error: OhmError, store: Store) -> OhmError:
-    """Return the error, or the reason why nothing is kept."""
-    return error if store.place is not None else OhmError(code=error.code, message=NOTHING_KEPT)
+def _named(error: OhmError, store: Store, config: OhmConfig) -> OhmError:
+    """Return the error with what helps to find a task that is not there, or the reason why nothing is kept."""
+    if store.place is None:
+        return OhmError(code=error.code, message=NOTHING_KEPT)
+    if error.code != ErrorCode.UNKNOWN_TASK_ID or error.advice:
+        return error
+    kept_for = duration_text(config.subagents.task_retention_ms)
+    advice = f"`ohm tasks` lists those that are kept: each for {kept_for} after its end (subagents.taskRetentionMs)."
+    return OhmError(code=error.code, message=f"{error.message}.", advice=advice)
 
 
 async def _tree(task: Task, store: Store, _config: OhmConfig) -> int:

@@ -41,7 +41,7 @@ async def print_tasks(query: TaskQuery, limit: int, store: Store, config: OhmCon
         print_text(NOTHING_KEPT)
     elif not shown:
         kept = store.count(TaskQuery())
-        print_text(f"None of the {kept} task(s) in '{store.place}' is like that." if kept else _empty(store))
+        print_text(_without(query, kept, store) if kept else f"No tasks are kept in '{store.place}'.")
     for task in shown:
         _print_listed(task, store)
     if more:
@@ -63,8 +63,11 @@ def _chosen(query: TaskQuery, limit: int, store: Store) -> tuple[list[ListedTask
     return shown, 0
 
 
-def _empty(store: Store) -> str:
-    return f"No tasks are kept in '{store.place}'."
+def _without(query: TaskQuery, kept: int, store: Store) -> str:
+    """Say that no task is like the query, of those that are kept."""
+    asked = {"status": query.status, "subagent": query.profile, "session": query.session}
+    wanted = " and ".join(f"the {name} '{value}'" for name, value in asked.items() if value is not None)
+    return f"No task in '{store.place}' has {wanted} (kept there: {kept})."
 
 
 def _print_listed(task: ListedTask, store: Store) -> None:
