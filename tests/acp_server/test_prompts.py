@@ -7,6 +7,7 @@ from acp_editor import editor_of, refused
 from ohm_subagents import ErrorCode, OhmError
 from ohm_subagents.acp import acp_agent
 from ohm_subagents.plugin import TextDelta, ThinkingDelta, ToolEnded, ToolStarted, ToolUpdated, Usage, UsageAdded
+from ohm_subagents.store import TaskQuery
 from ohm_subagents.testing import ScriptedBackend, Step, quick_ohm
 
 pytestmark = pytest.mark.anyio
@@ -206,11 +207,15 @@ async def test_what_is_wrong_with_the_configuration_is_told_once(tmp_path):
     assert editor.said("agent_thought_chunk") == f"{wrong}\n"
 
 
-async def test_a_prompt_that_is_refused_says_why_and_the_next_one_works(tmp_path):
+async def test_a_blank_prompt_is_refused_before_a_task_is_made_and_the_next_one_works(tmp_path):
+    from acp import text_block
+
     async with quick_ohm("done") as ohm, editor_of(acp_agent(ohm)) as editor:
         session = await editor.opened(tmp_path)
-        with refused("^The prompt is blank"):
-            await editor.ask(session, " \n")
+        for blank in ([], [text_block(" \n")]):
+            with refused("^The prompt is blank"):
+                await editor.connection.prompt(session_id=session, prompt=blank)
+        assert ohm.store.count(TaskQuery()) == 0
         assert (await editor.ask(session, "Go")).stop_reason == "end_turn"
 
 

@@ -188,14 +188,14 @@ async def test_a_choice_that_is_wrong_is_refused_with_those_that_are_allowed(tmp
     async with quick_ohm() as ohm, editor_of(acp_agent(ohm)) as editor:
         session = await editor.opened(tmp_path)
         for option, value, sentence in (
-            ("subagent", "nobody", "There is no subagent 'nobody'; allowed: "),
+            ("subagent", "findr", "No subagent is called 'findr'. Did you mean 'finder'\\? Available: "),
             ("model", "gpt", "Invalid subagent model 'gpt'"),
             ("colour", "red", "There is no option 'colour'; allowed: 'subagent', 'model'"),
         ):
             with refused(sentence):
                 await editor.connection.set_config_option(config_id=option, session_id=session, value=value)
     async with quick_ohm() as ohm, editor_of(acp_agent(ohm, profile="nobody")) as editor:
-        with refused("There is no subagent 'nobody'; allowed: "):
+        with refused("No subagent is called 'nobody'. Available: "):
             await editor.opened(tmp_path)
 
 

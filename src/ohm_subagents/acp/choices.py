@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from acp.schema import SessionConfigOptionSelect, SessionConfigSelectOption, SessionMode, SessionModeState
 
 from ohm_subagents.contract import Err, ModelPattern, Ok, parse_model_pattern
+from ohm_subagents.contract.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -118,4 +119,5 @@ def _find(ohm: Ohm, profile: str) -> Profile | None:
 
 
 def _unknown(ohm: Ohm, profile: str) -> str:
-    return f"There is no subagent {profile!r:.80}; allowed: {', '.join(each.id for each in ohm.profiles)}."
+    ids = [each.id for each in ohm.profiles]
+    return f"No subagent is called {profile!r:.80}. {did_you_mean(profile, ids)}Available: {', '.join(ids)}."

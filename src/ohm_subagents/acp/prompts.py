@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def prompt_text(blocks: Iterable[Block]) -> Result[str, str]:
-    """Return the text of a prompt, or the sentence that refuses the first block that has none."""
+    """Return the text of a prompt, or the sentence that refuses the first block that has none, or a blank prompt."""
     texts: list[str] = []
     for block in blocks:
         match block:
@@ -41,7 +41,8 @@ def prompt_text(blocks: Iterable[Block]) -> Result[str, str]:
                 return Err(_refusal(f"the resource {resource.uri!r:.200}, which is no text"))
             case ImageContentBlock(mime_type=kind) | AudioContentBlock(mime_type=kind):
                 return Err(_refusal(f"content of the type {kind!r:.80}"))
-    return Ok("".join(texts))
+    text = "".join(texts)
+    return Ok(text) if text.strip() else Err("The prompt is blank. Write what the subagent is to do.")
 
 
 def _refusal(content: str) -> str:
