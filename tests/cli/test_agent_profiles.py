@@ -121,6 +121,12 @@ def test_of_a_name_that_there_is_not_the_others_are_told(ohm, folders):
     done = ohm("profile", "q")
     assert done.returncode == 2
     assert done.stderr == 'Unknown profile: "q". Available profiles: p\n'
+    write(folders["mine"], "reviewer")
+    assert ohm("profile", "reviewr").stderr.endswith("\nDid you mean 'reviewer'?\n")
+
+
+def test_where_there_is_no_agent_profile_the_command_for_the_other_profiles_is_named(ohm):
+    assert ohm("profiles").stdout.endswith("are in 'ohm subagents'.\n")
 
 
 def test_a_new_file_says_what_was_typed(ohm, folders):

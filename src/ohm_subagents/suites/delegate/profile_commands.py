@@ -12,6 +12,7 @@ from ohm_subagents.config import agent_dir, process_env, resolve_tools
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.model_pattern import FORM
 from ohm_subagents.contract.place import Place
+from ohm_subagents.contract.profile import fold_id
 from ohm_subagents.contract.result import Err
 from ohm_subagents.contract.spelling import did_you_mean
 from ohm_subagents.plugin import INTERACTIVE_SDK
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from ohm_subagents.suites.delegate.agents import AgentRoster
 
 _NONE: Final = "No agent profiles found. Add one with ohm profile new <name>, or as a .md file to:"
+_OTHERS: Final = "The profiles of task and ohm run, also imported ones, are in 'ohm subagents'."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +57,7 @@ def print_agents(ohm: Ohm, _loaded: LoadedConfig) -> int:
     agents = _agents(ohm)
     roster = agents.roster()
     if not roster.profiles:
-        print_text("\n".join((_NONE, *(f"- {folder}" for folder in agents.folders))))
+        print_text("\n".join((_NONE, *(f"- {folder}" for folder in agents.folders), _OTHERS)))
         return SUCCESS
     print_text("\n".join(line for profile in roster.profiles.values() for line in _listed(profile, roster, agents)))
     return SUCCESS
@@ -94,11 +96,19 @@ def print_agent(name: str, ohm: Ohm, loaded: LoadedConfig) -> int:
     profile = roster.profiles.get(name)
     if profile is None:
         complain(unknown_agent(name, tuple(roster.profiles)))
-        if any(one.id == name.strip().lower() for one in ohm.profiles):
-            complain(f"'{name}' is a subagent and no agent profile: see 'ohm subagent {name}'.")
+        for hint in profile_hints(name, roster, ohm):
+            complain(hint)
         return BAD_USAGE
     print_text("\n".join(_told(profile, roster, ohm, loaded)))
     return SUCCESS
+
+
+def profile_hints(name: str, roster: AgentRoster, ohm: Ohm) -> Iterator[str]:
+    """Say what else a name that no agent profile has may mean."""
+    if any(one.id == fold_id(name) for one in ohm.profiles):
+        yield f"'{name}' is a subagent and no agent profile: see 'ohm subagent {name}'."
+    elif meant := did_you_mean(name, roster.profiles).strip():
+        yield meant
 
 
 def _told(profile: Profile, roster: AgentRoster, ohm: Ohm, loaded: LoadedConfig) -> Iterator[str]:
