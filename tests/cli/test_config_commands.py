@@ -64,3 +64,10 @@ def test_the_schema_of_ohm_json_is_published(ohm) -> None:
     done = ohm("config", "schema")
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout) == config_schema()
+
+
+def test_config_alone_shows_the_configuration(ohm) -> None:
+    ohm.configure({"suites": ["task"]})
+    alone, shown = ohm("config"), ohm("config", "show")
+    assert (alone.returncode, alone.stdout, alone.stderr) == (0, shown.stdout, shown.stderr)
+    assert "schema" in ohm("config", "--help").stdout

@@ -51,7 +51,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-config_app = typer.Typer(help="Show the configuration, or its schema.", no_args_is_help=True, rich_markup_mode=None)
+config_app = typer.Typer(help="Show the configuration, or its schema.", rich_markup_mode=None)
 app.add_typer(config_app, name="config")
 policy_app = typer.Typer(help="Explain who may run.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(policy_app, name="policy")
@@ -175,6 +175,13 @@ def trust(
     else:
         wanted = command.forget if forget else command.preview if dry_run else command.trust
         finish(partial(wanted, directory(project)))
+
+
+@config_app.callback(invoke_without_command=True)
+def config_alone(context: typer.Context) -> None:
+    """Show the configuration, or its schema; without a command, as `show` does."""
+    if context.invoked_subcommand is None:
+        config_show()
 
 
 @config_app.command("show")
