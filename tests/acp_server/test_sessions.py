@@ -5,7 +5,9 @@ import pytest
 from acp_editor import editor_of, refused
 
 from ohm_subagents.acp import acp_agent
+from ohm_subagents.acp.agent import agent_of
 from ohm_subagents.acp.greeting import greeting
+from ohm_subagents.acp.ohms import OhmOfEachDirectory
 from ohm_subagents.plugin import TextDelta, ToolEnded, ToolStarted
 from ohm_subagents.testing import ScriptedBackend, Step, quick_ohm
 
@@ -197,6 +199,17 @@ async def test_a_choice_that_is_wrong_is_refused_with_those_that_are_allowed(tmp
     async with quick_ohm() as ohm, editor_of(acp_agent(ohm, profile="nobody")) as editor:
         with refused("No subagent is called 'nobody'. Available: "):
             await editor.opened(tmp_path)
+
+
+async def test_a_misspelt_subagent_is_told_on_standard_error_too(tmp_path, capsys):
+    (tmp_path / "ohm.json").write_text('{"subagentBackend": "none", "subagents": {"store": "memory"}}')
+    ohms = OhmOfEachDirectory(config=tmp_path / "ohm.json", profile="findr")
+    async with editor_of(agent_of(ohms, "findr")) as editor:
+        with refused("Did you mean 'finder'?"):
+            await editor.opened(tmp_path)
+    await ohms.close()
+    told = capsys.readouterr().err
+    assert told.startswith("No subagent is called 'findr'. Did you mean 'finder'? Available: ")
 
 
 async def test_a_prompt_while_one_is_running_is_refused(tmp_path):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import anyio
 
 from ohm_subagents import Ohm
-from ohm_subagents.commands import report
+from ohm_subagents.acp.choices import Choices
+from ohm_subagents.commands import complain, report
 from ohm_subagents.contract import Err, Ok
 
 if TYPE_CHECKING:
@@ -55,11 +56,13 @@ class _Opened(NamedTuple):
 class OhmOfEachDirectory:
     """An `Ohm` for each directory, with the configuration that holds there; closed with its last session.
 
-    Sessions with other servers have another `Ohm`: a server belongs to the session that it was passed on for.
+    Sessions with other servers have another `Ohm`: a server belongs to the session that it was passed on for. A
+    subagent to begin with that a directory has not is told on standard error, where who typed it looks.
     """
 
-    def __init__(self, *, config: Path | None) -> None:
+    def __init__(self, *, config: Path | None, profile: str | None = None) -> None:
         self._config = config
+        self._profile = profile
         self._sessions: list[_Opened] = []
         self._changing = anyio.Lock()
 
@@ -71,6 +74,8 @@ class OhmOfEachDirectory:
                 ohm = await Ohm.aopen(cwd=cwd, config=self._config, mcp_servers=servers)
                 opened = _Opened(ohm, cwd, servers)
                 report(ohm.diagnostics)
+                if isinstance(begun := Choices.begun(ohm, self._profile), Err):
+                    complain(begun.err_value)
             self._sessions.append(opened)
             return Ok(opened.ohm)
 

@@ -39,7 +39,7 @@ async def _served(wire: Wire, profile: str | None, config: Path | None) -> None:
         from ohm_subagents.acp.connection import serve
         from ohm_subagents.acp.ohms import OhmOfEachDirectory
 
-        ohms = OhmOfEachDirectory(config=config)
+        ohms = OhmOfEachDirectory(config=config, profile=profile)
         try:
             await serve(agent_of(ohms, profile), wire, lines if greeted else _with(first, lines))
         finally:
