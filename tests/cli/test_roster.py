@@ -105,6 +105,16 @@ def test_a_profile_shows_what_it_may_take_and_who_says_so(ohm) -> None:
     ]
 
 
+def test_the_rules_for_commands_are_shown_in_the_roster_and_of_one_subagent(ohm) -> None:
+    path = ohm.configure({"subagents": {"task": {"tools": ["read", "bash: git diff *"]}}})
+    rule = f"bash only: git diff * ({path}:1)"
+    roster, shown = ohm("subagents").stdout.splitlines(), ohm("subagent", "task").stdout.splitlines()
+    at = roster.index(f"  {rule}")
+    assert roster[at - 1].startswith("- Task (task): ")
+    assert shown[shown.index(rule) - 1] == "tools: read, bash"
+    assert sum("bash" in line for line in roster) == 1
+
+
 def test_a_subagent_without_a_clear_budget_is_not_available(ohm) -> None:
     ohm.configure('{"subagents": {"finder": {"budget": {"costUsd": "much"}}}}')
     done = ohm("subagent", "finder")

@@ -9,18 +9,20 @@ from ohm_subagents.cli.readiness import Readiness, model_of
 from ohm_subagents.commands import BAD_USAGE, SUCCESS, complain, print_text
 from ohm_subagents.config import explain_limits, loop_policy
 from ohm_subagents.contract.profile import fold_id
+from ohm_subagents.contract.result import Ok
 from ohm_subagents.contract.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from ohm_subagents import Ohm
-    from ohm_subagents.config import Features, LoadedConfig
+    from ohm_subagents.config import Features, LoadedConfig, ResolvedTools
     from ohm_subagents.contract import ModelPattern, Profile
 
 COMMAND: Final = "ohm subagent"
 _NO_MODEL: Final = "runtime default"
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
+_UNRULED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
 
 
 def print_roster(ohm: Ohm, loaded: LoadedConfig) -> int:
@@ -28,7 +30,9 @@ def print_roster(ohm: Ohm, loaded: LoadedConfig) -> int:
     ready = Readiness(ohm, loaded)
     found = {profile.id: ready.obstacle(profile) for profile in ohm.profiles}
     obstacles = {profile_id: one.why for profile_id, one in found.items() if one is not None}
-    print_text(roster_text(ohm.profiles, loaded, command=COMMAND, obstacles=obstacles))
+    given = {profile.id: ready.tools_of(profile) for profile in ohm.profiles}
+    ruled = {profile_id: tuple(_rules(one.ok_value)) for profile_id, one in given.items() if isinstance(one, Ok)}
+    print_text(roster_text(ohm.profiles, loaded, command=COMMAND, obstacles=obstacles, rules=ruled))
     return SUCCESS
 
 
@@ -79,9 +83,17 @@ def print_profile(profile_id: str, ohm: Ohm, loaded: LoadedConfig) -> int:
 
 
 def roster_text(
-    profiles: Iterable[Profile], loaded: LoadedConfig, *, command: str, obstacles: Mapping[str, str] = _NONE
+    profiles: Iterable[Profile],
+    loaded: LoadedConfig,
+    *,
+    command: str,
+    obstacles: Mapping[str, str] = _NONE,
+    rules: Mapping[str, tuple[str, ...]] = _UNRULED,
 ) -> str:
-    """Return the roster; `command` is how a person asks for one profile, `obstacles` why one would not run, by id."""
+    """Return the roster; `command` is how a person asks for one profile.
+
+    `obstacles` are the reasons why one would not run, `rules` lines about the commands that one may run, both by id.
+    """
     config = loaded.config
     return "\n".join(
         [
@@ -91,7 +103,14 @@ def roster_text(
             f"backend: {config.subagent_backend}",
             "",
             "Scaffolded subagents:",
-            *(_line(profile, config.features, obstacles.get(profile.id)) for profile in profiles),
+            *(
+                line
+                for profile in profiles
+                for line in (
+                    _line(profile, config.features, obstacles.get(profile.id)),
+                    *(f"  {rule}" for rule in rules.get(profile.id, ())),
+                )
+            ),
             "",
             f"Use {command} <id> to inspect one profile.",
             f"loadedFrom: {', '.join(loaded.loaded_from) or 'defaults'}",
@@ -141,15 +160,20 @@ def _facts(profile: Profile, ready: Readiness) -> Iterator[str]:
     if tools is not None:
         names = ", ".join(tools.shown) or "none"
         yield f"tools: {names if tools.are_bounded else f'all ({names})'}"
-        for rules in tools.call_rules:
-            place = f" ({rules.source})" if rules.source else ""
-            if rules.allow is not None:
-                yield f"bash only: {', '.join(rules.allow)}{place}"
-            if rules.deny:
-                yield f"bash never: {', '.join(rules.deny)}{place}"
+        yield from _rules(tools)
         yield from (f"tools left out: {one}" for one in tools.diagnostics)
     if profile.source:
         yield f"file: {profile.source}"
+
+
+def _rules(tools: ResolvedTools) -> Iterator[str]:
+    """Yield the rules for the commands of a subagent."""
+    for rules in tools.call_rules:
+        place = f" ({rules.source})" if rules.source else ""
+        if rules.allow is not None:
+            yield f"bash only: {', '.join(rules.allow)}{place}"
+        if rules.deny:
+            yield f"bash never: {', '.join(rules.deny)}{place}"
 
 
 def _limits(profile: Profile, loaded: LoadedConfig) -> Iterator[str]:
