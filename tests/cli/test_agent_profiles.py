@@ -280,4 +280,6 @@ def test_what_would_not_work_of_a_new_profile_is_said_and_the_file_written(ohm, 
 def test_a_subagent_that_is_no_agent_profile_is_shown_by_another_command(ohm) -> None:
     done = ohm("profile", "oracle")
     assert done.returncode == 2
-    assert done.stderr.endswith("'oracle' is a subagent and no agent profile: see 'ohm subagent oracle'.\n")
+    assert done.stderr.endswith(
+        "'oracle' is a subagent of task and ohm run, and no agent profile: see 'ohm subagent oracle'.\n"
+    )

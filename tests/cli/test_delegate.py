@@ -53,6 +53,15 @@ def test_what_of_a_task_was_not_honoured_is_told_beside_the_answer(ohm, delegate
     assert done.stderr.splitlines() == ["a: Ignored unknown key 'colour'.", "a: Thinking is not honoured."]
 
 
+def test_what_a_name_without_an_agent_profile_may_mean_is_told_beside_the_answer(ohm, delegate) -> None:
+    delegate()
+    (ohm.project / "tasks.json").write_text('[{"name": "a", "prompt": "answer", "profile": "finder"}]')
+    done = ohm("delegate", "tasks.json")
+    assert done.stdout.startswith('✗ a: error — Unknown profile: "finder". Available profiles: (none) (session: ')
+    hint = "a: 'finder' is a subagent of task and ohm run, and no agent profile: see 'ohm subagent finder'.\n"
+    assert (done.returncode, done.stderr) == (1, hint)
+
+
 def test_what_an_untrusted_project_does_not_get_is_said_once(ohm, delegate) -> None:
     delegate()
     ohm("profile", "new", "p", "--project", "--prompt", "You help.")

@@ -114,7 +114,8 @@ async def test_names_are_told_apart_by_case_and_an_unknown_one_costs_its_item_al
     place.agent("Reviewer")
     (unknown, known), calls = await place.asked(wanted("reviewer"), wanted("Reviewer"))
     assert unknown.error.code == ErrorCode.UNKNOWN_SUBAGENT_TYPE
-    assert str(unknown.error) == 'Unknown profile: "reviewer". Available profiles: Reviewer, writer'
+    assert unknown.error.message == 'Unknown profile: "reviewer". Available profiles: Reviewer, writer'
+    assert unknown.error.advice == "Did you mean 'Reviewer'?"
     assert known.kind == "accepted"
     assert len(calls) == 1
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
 
+from ohm_subagents.contract.profile import fold_id
+from ohm_subagents.contract.spelling import did_you_mean
 from ohm_subagents.files import (
     Document,
     Fault,
@@ -240,12 +242,15 @@ class AgentRepository:
             if found is not None:
                 yield found
 
-    def find(self, name: str) -> Result[Profile, OhmError]:
-        """Return the profile of a name, the default agent for an empty one; or `unknown_subagent_type`."""
+    def find(self, name: str, subagents: Iterable[Profile] = ()) -> Result[Profile, OhmError]:
+        """Return the profile of a name, the default agent for an empty one; or `unknown_subagent_type`.
+
+        `subagents` are the profiles that `task` runs: the error says if the name is one of theirs.
+        """
         if not name:
             return Ok(DEFAULT_AGENT)
         profiles = self.roster().profiles
-        return Ok(profiles[name]) if name in profiles else Err(unknown_agent(name, tuple(profiles)))
+        return Ok(profiles[name]) if name in profiles else Err(unknown_agent(name, tuple(profiles), subagents))
 
     def complete(self, profile: Profile, parent_tools: Iterable[str]) -> Result[Profile, OhmError]:
         """Return a profile with its skills, and with the parent's tools that it does not exclude.
@@ -275,9 +280,14 @@ class AgentRepository:
         self._skills.drop()
 
 
-def unknown_agent(typed: str, names: tuple[str, ...]) -> OhmError:
-    """Return the error of a name that no agent profile has."""
+def unknown_agent(typed: str, names: tuple[str, ...], subagents: Iterable[Profile]) -> OhmError:
+    """Return the error of a name that no agent profile has; its advice is what else the name may mean."""
+    if any(one.id == fold_id(typed) for one in subagents):
+        hint = f"'{typed}' is a subagent of task and ohm run, and no agent profile: see 'ohm subagent {typed}'."
+    else:
+        hint = did_you_mean(typed, names).strip()
     return OhmError(
         code=ErrorCode.UNKNOWN_SUBAGENT_TYPE,
         message=f'Unknown profile: "{typed}". Available profiles: {", ".join(names) or "(none)"}',
+        advice=hint,
     )

@@ -88,7 +88,7 @@ class Delegation:
     async def _item(self, task: DelegateTaskFields) -> StartItem:
         session_id, context, unusable = await self._session(task)
         name = (task.profile if task.profile is not None else self._asked.profile) or ""
-        found = self._agents.find(name)
+        found = self._agents.find(name, self._context.profiles())
         subagent = new_subagent(task, session_id, name, found, context=self._context, settings=self._settings)
         self._subagents.setdefault(session_id, subagent)
         profile = self._profile(found, task, unusable)

@@ -25,7 +25,7 @@ _SHORTER: Final[Mapping[str, str]] = {
 }
 """The fixed words for a failure; its own words are then among the notes."""
 _WORDED: Final = frozenset({ErrorCode.UNKNOWN_SUBAGENT_TYPE, ErrorCode.UNKNOWN_SKILLS})
-"""Failures whose message has its fixed words already, so that no advice may follow them."""
+"""Failures whose message has its fixed words already: advice is among the notes, as none may follow them."""
 
 
 def timed_out(timeout_s: float) -> str:
@@ -74,6 +74,8 @@ def failure(error: OhmError | None, *, notes: tuple[str, ...] = ()) -> Ending:
     short = _SHORTER.get(error.code)
     if short is not None:
         message, notes = short, (*notes, str(error))
+    elif is_worded and error.advice:
+        notes = (*notes, error.advice)
     code = 1 if is_worded else _exit_code(error)
     return Ending(status="error", exit_code=code, stop_reason="error", error_message=message, notes=notes)
 

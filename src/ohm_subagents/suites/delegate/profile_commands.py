@@ -12,7 +12,6 @@ from ohm_subagents.config import agent_dir, process_env, resolve_tools
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.model_pattern import FORM
 from ohm_subagents.contract.place import Place
-from ohm_subagents.contract.profile import fold_id
 from ohm_subagents.contract.result import Err
 from ohm_subagents.contract.spelling import did_you_mean
 from ohm_subagents.plugin import INTERACTIVE_SDK
@@ -95,20 +94,12 @@ def print_agent(name: str, ohm: Ohm, loaded: LoadedConfig) -> int:
     roster = _agents(ohm).roster()
     profile = roster.profiles.get(name)
     if profile is None:
-        complain(unknown_agent(name, tuple(roster.profiles)))
-        for hint in profile_hints(name, roster, ohm):
-            complain(hint)
+        unknown = unknown_agent(name, tuple(roster.profiles), ohm.profiles)
+        for line in filter(None, (unknown.message, unknown.advice)):
+            complain(line)
         return BAD_USAGE
     print_text("\n".join(_told(profile, roster, ohm, loaded)))
     return SUCCESS
-
-
-def profile_hints(name: str, roster: AgentRoster, ohm: Ohm) -> Iterator[str]:
-    """Say what else a name that no agent profile has may mean."""
-    if any(one.id == fold_id(name) for one in ohm.profiles):
-        yield f"'{name}' is a subagent and no agent profile: see 'ohm subagent {name}'."
-    elif meant := did_you_mean(name, roster.profiles).strip():
-        yield meant
 
 
 def _told(profile: Profile, roster: AgentRoster, ohm: Ohm, loaded: LoadedConfig) -> Iterator[str]:
