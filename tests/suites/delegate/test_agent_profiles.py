@@ -158,8 +158,7 @@ async def test_rules_and_settings_of_agent_profiles_are_not_said_to_be_of_nobody
     async with Ohm.open(cwd=place.cwd, env=env, config=config) as ohm:
         told = [str(one).partition(" Available:")[0] for one in ohm.diagnostics]
     assert told == [
-        "config: the rule for 'secert' names no subagent; it denies nothing, and 'Secret' may run. "
-        "Did you mean 'Secret'?",
+        "config: the rule for 'secert' names no subagent. Did you mean 'Secret'?",
         "config: the settings for 'secrets' name no subagent. Did you mean 'Secret'?",
     ]
 
