@@ -4,6 +4,7 @@ import subprocess
 from contextlib import contextmanager
 
 from command_line import EXECUTABLE
+from deafness import hearing
 from mcp_process import McpProcess, place_of, request
 
 
@@ -30,7 +31,9 @@ class AcpProcess(McpProcess):
 def acp_process(home, *arguments, **options):
     command = [str(EXECUTABLE), "acp", *arguments]
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    with subprocess.Popen(command, **pipes, cwd=home, env=place_of(home, **options)) as process:
+    with hearing():
+        process = subprocess.Popen(command, **pipes, cwd=home, env=place_of(home, **options))
+    with process:
         try:
             yield AcpProcess(process, home)
         finally:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psutil
 from command_line import EXECUTABLE
+from deafness import hearing
 
 PATIENCE_S = 60
 TOKEN = "OHM_MCP_TOKEN"
@@ -148,7 +149,9 @@ def mcp_listener(home, *arguments, **options):
 def mcp_process(home, *arguments, **options):
     command = [str(EXECUTABLE), "mcp", *arguments]
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    with subprocess.Popen(command, **pipes, cwd=home, env=place_of(home, **options)) as process:
+    with hearing():
+        process = subprocess.Popen(command, **pipes, cwd=home, env=place_of(home, **options))
+    with process:
         try:
             yield McpProcess(process, home)
         finally:
