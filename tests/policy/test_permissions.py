@@ -128,6 +128,14 @@ def test_no_subagent_that_is_denied_anyway_is_said_to_run(rules):
     assert misspelt_denials(profile("finder"), permissions, ["oracle", "finder"]) == ()
 
 
+def test_no_subagent_that_is_hidden_is_said_to_run():
+    permissions = Permissions(subagents={"gohst": DENY})
+    told = {one.severity for hidden in ([], ["Ghost"]) for one in unmatched(permissions, ["Ghost"], hidden=hidden)}
+    assert told == {"error", "warning"}
+    (quiet,) = unmatched(permissions, ["Ghost"], hidden=["Ghost"])
+    assert "may run" not in quiet.message
+
+
 def test_a_rule_matches_its_subagent_however_the_id_is_spelt():
     permissions = Permissions(subagents={"reviewer": ALLOW, "strasse": DENY})
     assert unmatched(permissions, ["Reviewer", "Straße"]) == ()

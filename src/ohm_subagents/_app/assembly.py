@@ -30,7 +30,7 @@ from ohm_subagents._policy.entries import (
     unmatched_plugins,
     unmatched_suites,
 )
-from ohm_subagents._policy.permissions import unmatched
+from ohm_subagents._policy.permissions import is_hidden, unmatched
 from ohm_subagents._policy.sources import void_ceilings
 from ohm_subagents._profiles.catalog import Catalog, load_catalog
 from ohm_subagents._profiles.timed_cache import TimedCache
@@ -90,7 +90,9 @@ class Assembly:
         sources = self.sources_of_profiles
         agents = tuple(chain.from_iterable(source.names() for source in sources.values()))
         ruled = {*self.catalog.available(), *agents}
-        yield from unmatched(self.config.subagents.permissions, ruled, unlisted=sources)
+        permissions = self.config.subagents.permissions
+        hidden = (profile.id for profile in self.catalog.profiles if is_hidden(profile, permissions))
+        yield from unmatched(permissions, ruled, unlisted=sources, hidden=hidden)
         if isinstance(self.loaded, Ok):
             yield from unmatched_entries(self.loaded.ok_value, ruled, unlisted=sources)
             yield from unmatched_backends(self.loaded.ok_value, self.host.backends(), self.host.backend_types)

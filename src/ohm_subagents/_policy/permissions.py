@@ -77,13 +77,18 @@ def visible(profiles: Iterable[Profile], permissions: Permissions) -> tuple[Prof
 
 
 def unmatched(
-    permissions: Permissions, profile_ids: Iterable[str], *, unlisted: Collection[str] = ()
+    permissions: Permissions,
+    profile_ids: Iterable[str],
+    *,
+    unlisted: Collection[str] = (),
+    hidden: Iterable[str] = (),
 ) -> tuple[Diagnostic, ...]:
     """Name the rules that are for no profile; a deny that is a misspelt id is an error if that profile may run.
 
-    `unlisted` are names that may be ruled, though they are no subagents.
+    `unlisted` are names that may be ruled, though they are no subagents; `hidden` are profiles that may not run
+    whatever the rules say.
     """
-    return tuple(one for one, _ in _unmatched(permissions, profile_ids, unlisted))
+    return tuple(one for one, _ in _unmatched(permissions, profile_ids, unlisted, frozenset(map(fold_id, hidden))))
 
 
 def misspelt_denials(
@@ -95,7 +100,10 @@ def misspelt_denials(
 
 
 def _unmatched(
-    permissions: Permissions, profile_ids: Iterable[str], unlisted: Collection[str]
+    permissions: Permissions,
+    profile_ids: Iterable[str],
+    unlisted: Collection[str],
+    hidden: Collection[str] = (),
 ) -> Iterator[tuple[Diagnostic, str | None]]:
     """Yield a diagnostic for each rule without a profile, and the folded id that a deny was perhaps meant for."""
     available = {fold_id(one): one for one in sorted(profile_ids) if one not in unlisted}
@@ -104,8 +112,8 @@ def _unmatched(
         if written in known:
             continue
         near = nearest_name(written, available)
-        is_void = rule.verdict == "deny" and near is not None and permissions.decision(near).verdict == "allow"
-        meant = near if is_void else None
+        may_run_anyway = near is not None and near not in hidden and permissions.decision(near).verdict == "allow"
+        meant = near if rule.verdict == "deny" and may_run_anyway else None
         hint = "" if near is None else f"Did you mean '{available[near]}'? "
         allowed = f"; it denies nothing, and '{available[meant]}' may run" if meant else ""
         yield (
