@@ -12,7 +12,7 @@ import pytest
 
 import ohm_backend_cli
 from ohm_backend_cli.hooks import ohm_backends
-from ohm_subagents import Err, Ohm, Ok, tool
+from ohm_subagents import Envelope, Err, Ohm, OhmError, Ok, Result, tool
 from ohm_subagents.plugin import BackendContext, ErrorCode, ModelPattern, Profile, ToolPolicy
 from ohm_subagents.shell import ShellOptions
 from ohm_subagents.testing import BackendConformance, Scenarios
@@ -188,7 +188,7 @@ async def test_a_cancelled_task_ends_the_calls_of_its_child_tools(tmp_path: Path
 
 
 def test_on_trio_a_run_goes_without_child_tools_and_says_so(tmp_path: Path) -> None:
-    async def main() -> tuple[Any, Any]:
+    async def main() -> tuple[Result[Envelope, OhmError], Result[Envelope, OhmError]]:
         async with ohm_on("claude", tmp_path, profile()) as ohm:
             return await ohm.run("worker", "Work.", tools=[add]), await ohm.run(profile(finalize="required"), "Work.")
 

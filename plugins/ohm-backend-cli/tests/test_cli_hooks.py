@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def test_there_is_a_backend_for_each_cli() -> None:
     specs = {spec.id: spec for spec in ohm_backends(BackendContext())}
     assert list(specs) == ["claude", "codex", "opencode", "gemini", "qwen"]
-    wanted = {Capability.SESSIONS, Capability.USAGE, Capability.FILES}
-    taking = {id for id, spec in specs.items() if spec.capabilities == {*wanted, Capability.CHILD_TOOLS}}
+    wanted = frozenset({Capability.SESSIONS, Capability.USAGE, Capability.FILES})
+    taking = {id for id, spec in specs.items() if spec.capabilities == wanted | {Capability.CHILD_TOOLS}}
     assert taking == {"claude", "codex", "opencode", "qwen"}
     assert specs["gemini"].capabilities == wanted
 
