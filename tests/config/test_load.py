@@ -213,6 +213,7 @@ WRONG = [
     ),
     ('{"model": "a/b"}', "'model' is not a known key, and is ignored. Did you mean 'subagents.model'?"),
     ('{"agentFiles": true}', "'agentFiles' is not a known key, and is ignored. Did you mean 'subagents.agentFiles'?"),
+    ('{"enabled": true}', "'enabled' is not a known key, and is ignored. `ohm config schema` shows what is known."),
     ('{"costUsd": 1}', "'costUsd' is not a known key, and is ignored. Did you mean 'subagents.budget.costUsd'?"),
     ('{"subagents": {"suites": ["task"]}}', "'subagents.suites' is not known, and is ignored. Did you mean 'suites'?"),
     ('{"subagents": {" ": {}}}', "'subagents. ' names no subagent; it is ignored."),

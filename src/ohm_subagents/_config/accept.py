@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeGuard, get_args, get_origin
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
+from ohm_subagents._config.reserved import RESERVED
 from ohm_subagents._config.values import SECRET, allowed, quoted_value
 from ohm_subagents.contract.spelling import nearest_name
 
@@ -118,12 +119,18 @@ def known_keys(schema: type[BaseModel], location: Sequence[int | str]) -> tuple[
 
 @cache
 def _elsewhere(schema: type[BaseModel]) -> Mapping[str, str]:
-    """Map each plain key to the dotted key where it belongs; of several, to the one nearest to the top."""
+    """Map each plain key to the dotted key where it belongs; of several, to the one nearest to the top.
+
+    Reserved fields are left out: they have no effect in their own place either.
+    """
     found: dict[str, str] = {}
     level: list[tuple[str, type[BaseModel]]] = [("", schema)]
     while level:
         fields = [
-            (f"{at}{field.alias or name}", field) for at, one in level for name, field in one.model_fields.items()
+            (f"{at}{field.alias or name}", field)
+            for at, one in level
+            for name, field in one.model_fields.items()
+            if field.json_schema_extra != RESERVED
         ]
         for path, _ in fields:
             found.setdefault(_plain(path.rpartition(".")[2]), path)
