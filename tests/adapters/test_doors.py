@@ -218,9 +218,11 @@ def test_the_command_line_shares_the_tasks_of_a_living_program_but_for_cancellin
 
     with (
         start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(doors_of(tmp_path)) as (_, doors, release),
+        portal.wrap_async_context_manager(doors_of(tmp_path)) as (ohm, doors, release),
     ):
         running = portal.call(doors["program"].begin, "wait")
+        portal.call(anyio.wait_all_tasks_blocked)
+        portal.call(ohm.store.flush)
         seen = json.loads(ohm_command("task", running, "--json").stdout)["status"]
         refused = [called(op="cancel", id=running), called(op="send", id=running, prompt="and?")]
         portal.call(release)
