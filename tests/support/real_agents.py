@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 from not_installed import not_installed
@@ -23,10 +24,10 @@ def installed(package, version, program):
         fresh.mkdir(parents=True)
         command = [npm, "install", "--prefix", ".", "--no-audit", "--no-fund", f"{package}@{version}"]
         done = subprocess.run(command, cwd=fresh, capture_output=True, timeout=PATIENCE_S, check=False)
-        if done.returncode == 0:
-            fresh.rename(place)
-        else:
-            shutil.rmtree(fresh)
+        if done.returncode == 0 and not place.is_dir():
+            with suppress(OSError):  # another worker was quicker
+                fresh.rename(place)
+        shutil.rmtree(fresh, ignore_errors=True)
     found = place / "node_modules" / ".bin" / program
     if not found.exists():
         not_installed(f"{package} {version} could not be installed")
