@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._policy.shell.judgement import CommandRules, judge
+from ohm_subagents._policy.shell.judgement import CommandRules, refusal
 from ohm_subagents._policy.shell.pattern import CommandPattern
 from ohm_subagents.contract.call_rules import RULED_TOOL
 from ohm_subagents.contract.profile import Decision
@@ -32,9 +32,9 @@ def judge_call(rules: Sequence[CallRules], tool: str, arguments: Mapping[str, Js
     if not isinstance(command, str):
         return Decision(verdict="deny", source=rules[0].source, reason=f"its argument '{_COMMAND}' is no text")
     for one in rules:
-        judgement = judge(_compiled(one), command)
-        if judgement.verdict != "allow":
-            return Decision(verdict="deny", source=one.source, reason=judgement.reason)
+        reason = refusal(_compiled(one), command)
+        if reason is not None:
+            return Decision(verdict="deny", source=one.source, reason=reason)
     return _ALLOWED
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._policy.shell.line import ShellLine, read_line
 from ohm_subagents._policy.shell.runners import doubt, runs_text, scripts
@@ -20,53 +20,37 @@ class CommandRules:
 
     allow: tuple[CommandPattern, ...] | None = None
     """Only these; None for any."""
-    ask: tuple[CommandPattern, ...] = ()
-    """These only with an approval; no file can say so yet."""
     deny: tuple[CommandPattern, ...] = ()
     """None of these, whatever else is said."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
-    """The verdict on one command line."""
+def refusal(rules: CommandRules, text: str) -> str | None:
+    """Return why a command line is denied, as the end of a sentence; None if it is allowed.
 
-    verdict: Literal["allow", "ask", "deny"]
-    """The strictest that a rule gives."""
-    pattern: CommandPattern | None = None
-    """The pattern that decided; None if none did, or the line is not clear enough for one."""
-    reason: str = ""
-    """The reason, as the end of a sentence; empty for `allow`."""
-
-
-def judge(rules: CommandRules, text: str) -> Judgement:
-    """Return the verdict on a command line.
-
-    A line is allowed if each of its commands is certainly one of `allow`, and none may be one of `deny` or `ask`. A
-    line whose commands cannot all be known is denied where any is denied, and is asked for where any is.
+    A line is allowed if each of its commands is certainly one of `allow`, and none may be one of `deny`. A line whose
+    commands cannot all be known is denied where any is.
     """
     line = _opened(read_line(text), _DEEPEST)
-    refusals: tuple[tuple[Literal["deny", "ask"], tuple[CommandPattern, ...]], ...]
-    refusals = (("deny", rules.deny), ("ask", rules.ask))
-    for verdict, patterns in refusals:
-        found = next((one for one in patterns if _may_have(line, one)), None)
-        if found is not None:
-            return Judgement(verdict=verdict, pattern=found, reason=f"it may run '{' '.join(found.words)}'")
-        if patterns and line.doubt:
-            return Judgement(verdict=verdict, reason=f"{line.doubt}, and a rule needs to know all commands")
-    return Judgement(verdict="allow") if rules.allow is None else _only(line, rules.allow)
+    found = next((one for one in rules.deny if _may_have(line, one)), None)
+    if found is not None:
+        return f"it may run '{' '.join(found.words)}'"
+    if rules.deny and line.doubt:
+        return f"{line.doubt}, and a rule needs to know all commands"
+    return None if rules.allow is None else _beyond(line, rules.allow)
 
 
-def _only(line: ShellLine, allowed: tuple[CommandPattern, ...]) -> Judgement:
+def _beyond(line: ShellLine, allowed: tuple[CommandPattern, ...]) -> str | None:
+    """Return why a line is more than the allowed commands; None if it is not."""
     if line.doubt:
-        return Judgement(verdict="deny", reason=line.doubt)
+        return line.doubt
     if not line.is_list:
         why = "it has a substitution, a condition, a loop, a function or an assignment, and only plain commands"
-        return Judgement(verdict="deny", reason=f"{why} in a row can be allowed by a pattern")
+        return f"{why} in a row can be allowed by a pattern"
     for command in line.commands:
         if not any(one.covers(command) for one in allowed):
             words = " ".join("…" if word is None else word for word in command.words)
-            return Judgement(verdict="deny", reason=f"no pattern allows '{words}'")
-    return Judgement(verdict="allow")
+            return f"no pattern allows '{words}'"
+    return None
 
 
 def _may_have(line: ShellLine, pattern: CommandPattern) -> bool:
