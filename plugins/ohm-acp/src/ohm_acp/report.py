@@ -1,4 +1,4 @@
-"""What an agent tells of a run, as events."""
+"""Events of a run, made of the reports of an agent."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class Session:
     id: str
     """The agent's own id of it."""
     choices: Choices
-    """What can be chosen in it."""
+    """The models, modes and levels that can be chosen in it."""
     before: Checkpoint | None = None
     """The state that it was continued from; None for a new session."""
     lost: str = ""
