@@ -1,4 +1,4 @@
-"""What of the lines of an editor is a message, and what becomes of the rest."""
+"""Lines of an editor: each message is read, and the rest is answered or dropped."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What authors write, seen in about 700 public files of seven programs: each file here stands for a habit of many."""
+"""Habits of authors, seen in about 700 public files of seven programs: each file here stands for one of many."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Which test shows that ours has not a quirk of the reference. Of recorded cases: golden/quirks.md."""
+"""List the tests that show that ours has no quirk of the reference. Of recorded cases: golden/quirks.md."""
 
 import ast
 from pathlib import Path
