@@ -38,8 +38,7 @@ with TemporaryDirectory() as folder:
     anyio.run(main, Path(folder))
 
 # Prints:
-# ('read', 'grep') anthropic/claude-sonnet-5-5
+# ('read', 'grep', 'bash') anthropic/claude-sonnet-5-5
 # line 3, info: front matter
-# line 4, warning: tools
 # line 6, info: color
-# succeeded 'tools' gives 'Bash(git diff:*)': a tool is given whole or not at all, so the agent does not get it.
+# succeeded

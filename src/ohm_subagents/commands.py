@@ -10,9 +10,9 @@ review = "ohm_review.commands:review"
 
 A name with a dot, such as `profiles.import`, is a command below one of ours.
 
-A command reads its parameters (`Cwd`, `Config`, `AsJson`), prints by `print_text` and its like, which let no text drive
-the terminal, and leaves by `finish` with an exit code. One that speaks a protocol of JSON lines takes the standard
-streams by `standard_wire`.
+A command reads its parameters (`Cwd`, `Config`, `Server`, `AsJson`), prints by `print_text` and its like, which let no
+text drive the terminal, and leaves by `finish` with an exit code. One that speaks a protocol of JSON lines takes the
+standard streams by `standard_wire`.
 """
 
 from typing import TYPE_CHECKING
@@ -22,6 +22,7 @@ from ohm_subagents._plugins.commands import COMMAND_GROUP, InstalledCommand, ins
 
 if TYPE_CHECKING:
     from ohm_subagents._app.sources import system_clock
+    from ohm_subagents._terminal.board import Board
     from ohm_subagents._terminal.command import (
         BAD_USAGE,
         HERE,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         AsJson,
         Config,
         Cwd,
+        Server,
         complain,
         directory,
         finish,
@@ -41,8 +43,12 @@ if TYPE_CHECKING:
         typed_path,
         typed_text,
     )
-    from ohm_subagents._terminal.live import TaskWatch, call_live, drawn, finished_lines, running_lines
-    from ohm_subagents._terminal.signals import until_signal
+    from ohm_subagents._terminal.display import Display, drawn
+    from ohm_subagents._terminal.finished import finished_lines, print_finished
+    from ohm_subagents._terminal.keys import pressed_keys
+    from ohm_subagents._terminal.live import call_live, watched
+    from ohm_subagents._terminal.prompts import answer_hint, answered_here, is_attended, text_answer
+    from ohm_subagents._terminal.signals import aborted_by_signal, until_signal
     from ohm_subagents._terminal.terminal import (
         OutputLost,
         harmless,
@@ -75,13 +81,18 @@ __all__ = [
     "SUCCESS",
     "TASK_FAILED",
     "AsJson",
+    "Board",
     "Config",
     "Cwd",
+    "Display",
     "InstalledCommand",
     "OutputLost",
-    "TaskWatch",
+    "Server",
     "TooLong",
     "Wire",
+    "aborted_by_signal",
+    "answer_hint",
+    "answered_here",
     "call_live",
     "complain",
     "directory",
@@ -91,9 +102,12 @@ __all__ = [
     "harmless",
     "inspect",
     "installed_commands",
+    "is_attended",
     "is_terminal",
     "json_line",
     "message_too_long",
+    "pressed_keys",
+    "print_finished",
     "print_json",
     "print_json_lines",
     "print_prose",
@@ -102,15 +116,16 @@ __all__ = [
     "print_text",
     "report",
     "request_id_in_use",
-    "running_lines",
     "standard_wire",
     "styled",
     "system_clock",
     "terminal_theme",
+    "text_answer",
     "typed_count",
     "typed_path",
     "typed_text",
     "until_signal",
+    "watched",
     "width",
 ]
 
@@ -118,10 +133,15 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "_app.sources": "system_clock",
-        "_terminal.command": "BAD_USAGE HERE INTERRUPTED SUCCESS TASK_FAILED AsJson Config Cwd "
+        "_terminal.command": "BAD_USAGE HERE INTERRUPTED SUCCESS TASK_FAILED AsJson Config Cwd Server "
         "complain directory finish inspect print_refusal report typed_count typed_path typed_text",
-        "_terminal.live": "TaskWatch call_live drawn finished_lines running_lines",
-        "_terminal.signals": "until_signal",
+        "_terminal.board": "Board",
+        "_terminal.finished": "finished_lines print_finished",
+        "_terminal.display": "Display drawn",
+        "_terminal.live": "call_live watched",
+        "_terminal.prompts": "answer_hint answered_here is_attended text_answer",
+        "_terminal.keys": "pressed_keys",
+        "_terminal.signals": "aborted_by_signal until_signal",
         "_terminal.terminal": "OutputLost harmless is_terminal json_line styled width "
         "print_json print_json_lines print_prose print_styled print_text",
         "_terminal.theme": "terminal_theme",

@@ -1,5 +1,6 @@
 """The door to the configuration: load it, explain where a value comes from, and read or grant trust in a project."""
 
+from ohm_subagents._config.approved_calls import approval_of
 from ohm_subagents._config.env import DELEGATE_BACKEND, agent_dir, config_dir, process_env
 from ohm_subagents._config.limits import (
     CommonBudget,
@@ -13,6 +14,7 @@ from ohm_subagents._config.limits import (
 from ohm_subagents._config.load import CONFIG_FILE, LoadedConfig, load_config
 from ohm_subagents._config.mcp_servers import REFERENCE as VARIABLE_REFERENCE
 from ohm_subagents._config.mcp_servers import McpServer
+from ohm_subagents._config.model_menu import MenuEntry, ModelFallback
 from ohm_subagents._config.permissions import Permissions
 from ohm_subagents._config.schema import (
     AzurePainter,
@@ -24,7 +26,7 @@ from ohm_subagents._config.schema import (
     Provider,
     ProviderModel,
 )
-from ohm_subagents._config.subagents import SubagentEntry, Subagents
+from ohm_subagents._config.subagents import RequestSettings, SubagentEntry, Subagents
 from ohm_subagents._config.tables import config_schema, config_table, env_table
 from ohm_subagents._config.tool_rules import ToolRules
 from ohm_subagents._config.trust import (
@@ -39,12 +41,13 @@ from ohm_subagents._config.trust import (
     trust_records,
     write_trust,
 )
-from ohm_subagents._config.values import UnclearModel
+from ohm_subagents._config.values import ModelName, UnclearModel
 from ohm_subagents._orchestrator.admission.model_order import NamedModel, configured_model
 from ohm_subagents._policy.allowance import loop_policy
 from ohm_subagents._policy.calls import judge_call
 from ohm_subagents._policy.permissions import effective_decision, is_hidden
 from ohm_subagents._policy.sources import ExplainedLimit, explain_limits
+from ohm_subagents._policy.tool_names import unknown_of
 from ohm_subagents._policy.tools import LaterTools, ResolvedTools, resolve_tools
 from ohm_subagents.contract.call_rules import CallRules
 
@@ -66,6 +69,9 @@ __all__ = [
     "LimitSource",
     "LoadedConfig",
     "McpServer",
+    "MenuEntry",
+    "ModelFallback",
+    "ModelName",
     "NamedModel",
     "OhmConfig",
     "OpenAIPainter",
@@ -77,6 +83,7 @@ __all__ = [
     "Project",
     "Provider",
     "ProviderModel",
+    "RequestSettings",
     "ResolvedTools",
     "SubagentEntry",
     "Subagents",
@@ -85,6 +92,7 @@ __all__ = [
     "TrustRecord",
     "UnclearModel",
     "agent_dir",
+    "approval_of",
     "changed_files",
     "config_dir",
     "config_schema",
@@ -102,5 +110,6 @@ __all__ = [
     "read_trust",
     "resolve_tools",
     "trust_records",
+    "unknown_of",
     "write_trust",
 ]

@@ -1,9 +1,12 @@
 """The door for plugin authors: everything a backend, model, suite or observer plugin needs, in one import."""
 
+from typing import TYPE_CHECKING
+
 from ohm_subagents._concurrency.event_loop import on_asyncio
 from ohm_subagents._concurrency.faults import as_exception
 from ohm_subagents._concurrency.own_loop import ClosedError, WrongEventLoopError
 from ohm_subagents._concurrency.shared_resource import READY_WITHIN_S, SharedResource
+from ohm_subagents._lazy import lazy_names
 from ohm_subagents._plugins.backends.agent_options import (
     agent_fields,
     full_instructions,
@@ -13,6 +16,7 @@ from ohm_subagents._plugins.backends.agent_options import (
     unsupported_options,
     unused_key,
 )
+from ohm_subagents._plugins.backends.attaching import Attaching
 from ohm_subagents._plugins.backends.backend_type import BackendType
 from ohm_subagents._plugins.backends.child_call import call_child_tool
 from ohm_subagents._plugins.backends.context import BackendContext, Log
@@ -25,7 +29,6 @@ from ohm_subagents._plugins.backends.interface import (
     ModelSpec,
     Options,
     RunOutput,
-    Sink,
     ToolRowRequest,
 )
 from ohm_subagents._plugins.backends.model_choice import ModelChoice
@@ -49,11 +52,14 @@ from ohm_subagents._plugins.backends.request import (
     RunRequest,
     RunSpec,
     has_another_tool,
+    has_written_rules,
     missing_tools,
+    unasked_calls,
 )
+from ohm_subagents._plugins.backends.sink import RunFeed, Sink
 from ohm_subagents._plugins.hooks.specs import Hooks, hookimpl
-from ohm_subagents._plugins.host.host import PluginInfo, PluginInvalidError
-from ohm_subagents._plugins.host.installation import install_command
+from ohm_subagents._plugins.host.host import PluginInfo, PluginInvalidError, installed_backends
+from ohm_subagents._plugins.installation import install_command
 from ohm_subagents._plugins.suites.embedding import Host
 from ohm_subagents._plugins.suites.finalization import DESCRIPTION as FINALIZE_DESCRIPTION
 from ohm_subagents._plugins.suites.finalization import HANDED_IN as FINALIZE_HANDED_IN
@@ -65,7 +71,6 @@ from ohm_subagents._plugins.suites.interface import EventHandler, Executor, Sess
 from ohm_subagents._plugins.suites.observer import Observer
 from ohm_subagents._plugins.suites.profile_source import ProfileSource
 from ohm_subagents._plugins.suites.tool import JsonObject, OnUpdate, Tool, ToolCall, ToolResult
-from ohm_subagents._policy.calls import refused_call
 from ohm_subagents._views.theme import Theme, View
 from ohm_subagents.contract import (
     THINKING_LEVELS,
@@ -77,6 +82,7 @@ from ohm_subagents.contract import (
     CallRules,
     Checkpointed,
     Decision,
+    Delegation,
     Diagnostic,
     DiagnosticRaised,
     Err,
@@ -102,20 +108,35 @@ from ohm_subagents.contract import (
     TextDelta,
     Thinking,
     ThinkingDelta,
+    ToolCeiling,
     ToolEnded,
     ToolPolicy,
     ToolStarted,
     ToolUpdated,
     Usage,
     UsageAdded,
+    WorkspaceKept,
 )
 from ohm_subagents.contract.diagnostics import CUT_OFF, TOOLLESS
-from ohm_subagents.contract.profile import CHILD_TOOLS, FINALIZE
+from ohm_subagents.contract.profile import ASK_PARENT, CHILD_TOOLS, FINALIZE
 from ohm_subagents.contract.services import OHM_JSON, CompatibleModel, CompatibleProvider
+from ohm_subagents.contract.spelling import nearest_name
 from ohm_subagents.contract.text import encodable, encodable_json
 from ohm_subagents.contract.usage import as_count
 
+if TYPE_CHECKING:
+    from ohm_subagents._plugins.suites.tools_as_data import (
+        ResultFields,
+        ResultMessage,
+        result_as_data,
+        result_of_data,
+        tool_as_data,
+        tool_of_data,
+    )
+    from ohm_subagents.contract.wire import WireImage, WireTool
+
 __all__ = [
+    "ASK_PARENT",
     "CHILD_TOOLS",
     "CUT_OFF",
     "FINALIZE",
@@ -132,6 +153,7 @@ __all__ = [
     "AgentEnded",
     "AgentOptions",
     "Assignment",
+    "Attaching",
     "Backend",
     "BackendContext",
     "BackendSpec",
@@ -143,6 +165,7 @@ __all__ = [
     "CompatibleModel",
     "CompatibleProvider",
     "Decision",
+    "Delegation",
     "Diagnostic",
     "DiagnosticRaised",
     "Err",
@@ -181,8 +204,11 @@ __all__ = [
     "Redactor",
     "RequestNeed",
     "Result",
+    "ResultFields",
+    "ResultMessage",
     "RouteResolved",
     "RunEvent",
+    "RunFeed",
     "RunOutput",
     "RunRequest",
     "RunSpec",
@@ -200,6 +226,7 @@ __all__ = [
     "ThinkingDelta",
     "Tool",
     "ToolCall",
+    "ToolCeiling",
     "ToolEnded",
     "ToolPolicy",
     "ToolResult",
@@ -210,6 +237,9 @@ __all__ = [
     "Usage",
     "UsageAdded",
     "View",
+    "WireImage",
+    "WireTool",
+    "WorkspaceKept",
     "WrongEventLoopError",
     "agent_failure",
     "agent_fields",
@@ -223,19 +253,26 @@ __all__ = [
     "finalize_schema",
     "full_instructions",
     "has_another_tool",
+    "has_written_rules",
     "hookimpl",
     "install_command",
+    "installed_backends",
     "missing_key",
     "missing_tools",
+    "nearest_name",
     "on_asyncio",
     "overriding_model",
     "parse_finalized",
     "parse_fitting",
     "profile_key",
     "provider_failure",
-    "refused_call",
+    "result_as_data",
+    "result_of_data",
     "status_in",
     "thinking_level",
+    "tool_as_data",
+    "tool_of_data",
+    "unasked_calls",
     "unknown_model",
     "unknown_thinking_level",
     "unsupported_options",
@@ -243,3 +280,12 @@ __all__ = [
     "validated_options",
     "without_thinking",
 ]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "_plugins.suites.tools_as_data": "ResultFields ResultMessage result_as_data result_of_data tool_as_data "
+        "tool_of_data",
+        "contract.wire": "WireImage WireTool",
+    },
+)

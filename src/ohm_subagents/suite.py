@@ -45,6 +45,7 @@ from ohm_subagents._tools.arguments import WrongOptionError, explain_error, shor
 from ohm_subagents._tools.suite_texts import plain_failure, title_of, tool_guidance
 from ohm_subagents._tools.tool import result_of as task_result
 from ohm_subagents._tools.tool import run_command
+from ohm_subagents._tools.unknown_keys import telling_unknown_keys
 from ohm_subagents.contract import (
     UNREADABLE_SESSION,
     Accepted,
@@ -115,6 +116,7 @@ from ohm_subagents.contract import (
     parse_model_pattern,
     truncate,
 )
+from ohm_subagents.contract.call_rules import RULED_TOOL, CallRules
 from ohm_subagents.contract.diagnostics import CUT_OFF, TOOLLESS
 from ohm_subagents.contract.limits import FOREVER_MS
 from ohm_subagents.contract.place import Nesting, Place
@@ -131,6 +133,7 @@ __all__ = [
     "FOREVER_MS",
     "NOTHING_USED",
     "READING_TOOLS",
+    "RULED_TOOL",
     "TOOLLESS",
     "UNAVAILABLE",
     "UNMOUNTED",
@@ -141,6 +144,7 @@ __all__ = [
     "AgentOptions",
     "Assignment",
     "Budget",
+    "CallRules",
     "Cancel",
     "CancelReply",
     "Cancelled",
@@ -242,6 +246,7 @@ __all__ = [
     "short_json",
     "suite_options",
     "task_result",
+    "telling_unknown_keys",
     "title_of",
     "tool_guidance",
     "truncate",

@@ -3,52 +3,126 @@
 Text from outside goes through `printable` or `wrapped`, so that it can neither drive the terminal nor break a line.
 """
 
-from ohm_subagents._views.answer import assistant_text
-from ohm_subagents._views.call_line import call_line
-from ohm_subagents._views.cells import cells, fit, one_line, preview_lines, printable, printable_json, wrap, wrapped
-from ohm_subagents._views.listing import task_fact_lines, task_list_lines
-from ohm_subagents._views.messages import Message, MessageLog, arguments_in, calls_of, messages_of, text_of
-from ohm_subagents._views.model_text import task_text
+from typing import TYPE_CHECKING
+
+from ohm_subagents._lazy import lazy_names
 from ohm_subagents._views.projection import project_task as task_envelope
-from ohm_subagents._views.quantities import age_text, duration_text, instant_text
-from ohm_subagents._views.status import status_line, task_line
-from ohm_subagents._views.task_texts import Wording, activity, elapsed_ms, tool_row, tool_rows
-from ohm_subagents._views.theme import PLAIN, Theme, View
-from ohm_subagents._views.transcript import transcript_lines
+
+if TYPE_CHECKING:
+    from ohm_subagents._views.account import total_line
+    from ohm_subagents._views.answer import assistant_text
+    from ohm_subagents._views.call_line import call_line
+    from ohm_subagents._views.call_rows import clock_text
+    from ohm_subagents._views.cells import cells, fit, one_line, preview_lines, printable, printable_json, wrap, wrapped
+    from ohm_subagents._views.cost_report import (
+        COST_KEYS,
+        CostKey,
+        CostRow,
+        cost_csv,
+        cost_records,
+        cost_rows,
+        cost_table,
+    )
+    from ohm_subagents._views.fleet_table import FLEET_SORTS, FleetRow, FleetSort, fleet_lines
+    from ohm_subagents._views.listing import task_fact_lines, task_list_lines
+    from ohm_subagents._views.live_tree import LiveTask, brief_line, task_block
+    from ohm_subagents._views.messages import Message, MessageLog, arguments_in, calls_of, messages_of, text_of
+    from ohm_subagents._views.model_text import task_text
+    from ohm_subagents._views.quantities import age_text, duration_text, instant_text
+    from ohm_subagents._views.request_texts import answer_text, request_text
+    from ohm_subagents._views.screen import screen_lines
+    from ohm_subagents._views.status import status_line, task_line
+    from ohm_subagents._views.task_texts import Wording, activity, elapsed_ms, tool_row, tool_rows
+    from ohm_subagents._views.theme import PLAIN, Theme, View
+    from ohm_subagents._views.todo_count import TODO_TOOLS, TodoCount, todos_in
+    from ohm_subagents._views.tool_calls import FileChange, NamedCall, named_call
+    from ohm_subagents._views.transcript import Transcript, transcript_lines
 
 __all__ = [
+    "COST_KEYS",
+    "FLEET_SORTS",
     "PLAIN",
+    "TODO_TOOLS",
+    "CostKey",
+    "CostRow",
+    "FileChange",
+    "FleetRow",
+    "FleetSort",
+    "LiveTask",
     "Message",
     "MessageLog",
+    "NamedCall",
     "Theme",
+    "TodoCount",
+    "Transcript",
     "View",
     "Wording",
     "activity",
     "age_text",
+    "answer_text",
     "arguments_in",
     "assistant_text",
+    "brief_line",
     "call_line",
     "calls_of",
     "cells",
+    "clock_text",
+    "cost_csv",
+    "cost_records",
+    "cost_rows",
+    "cost_table",
     "duration_text",
     "elapsed_ms",
     "fit",
+    "fleet_lines",
     "instant_text",
     "messages_of",
+    "named_call",
     "one_line",
     "preview_lines",
     "printable",
     "printable_json",
+    "request_text",
+    "screen_lines",
     "status_line",
+    "task_block",
     "task_envelope",
     "task_fact_lines",
     "task_line",
     "task_list_lines",
     "task_text",
     "text_of",
+    "todos_in",
     "tool_row",
     "tool_rows",
+    "total_line",
     "transcript_lines",
     "wrap",
     "wrapped",
 ]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "_views.account": "total_line",
+        "_views.answer": "assistant_text",
+        "_views.call_line": "call_line",
+        "_views.call_rows": "clock_text",
+        "_views.cells": "cells fit one_line preview_lines printable printable_json wrap wrapped",
+        "_views.cost_report": "COST_KEYS CostKey CostRow cost_csv cost_records cost_rows cost_table",
+        "_views.fleet_table": "FLEET_SORTS FleetRow FleetSort fleet_lines",
+        "_views.listing": "task_fact_lines task_list_lines",
+        "_views.live_tree": "LiveTask brief_line task_block",
+        "_views.messages": "Message MessageLog arguments_in calls_of messages_of text_of",
+        "_views.model_text": "task_text",
+        "_views.quantities": "age_text duration_text instant_text",
+        "_views.request_texts": "answer_text request_text",
+        "_views.screen": "screen_lines",
+        "_views.status": "status_line task_line",
+        "_views.task_texts": "Wording activity elapsed_ms tool_row tool_rows",
+        "_views.theme": "PLAIN Theme View",
+        "_views.todo_count": "TODO_TOOLS TodoCount todos_in",
+        "_views.tool_calls": "FileChange NamedCall named_call",
+        "_views.transcript": "Transcript transcript_lines",
+    },
+)

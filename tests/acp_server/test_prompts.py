@@ -42,7 +42,7 @@ async def test_a_prompt_is_a_task_and_its_events_are_updates(tmp_path):
     ]
     assert (editor.said("agent_thought_chunk"), editor.said()) == ("Look first.", "It is here.")
     (call,) = editor.of("tool_call")
-    assert (call.tool_call_id, call.title, call.kind) == ("task_1-1", "read src/app.py", "read")
+    assert (call.tool_call_id, call.title, call.kind) == ("task_1-1", "read src/app.py:12", "read")
     assert (call.locations[0].path, call.locations[0].line) == (f"{tmp_path}/src/app.py", 12)
     assert call.raw_input == {"path": "src/app.py", "offset": 12}
     running, ended = editor.of("tool_call_update")

@@ -154,6 +154,20 @@ async def test_the_model_is_an_option_with_those_that_the_configuration_names(tm
     assert f"{backend.calls[0].spec.model}" == "own/m"
 
 
+async def test_the_names_of_the_menu_are_choices_too(tmp_path):
+    config = {"subagents": {"models": {"fast": {"model": "acme/small", "fallback": ["deep"]}, "deep": "acme/big"}}}
+    backend = ScriptedBackend("one")
+    async with quick_ohm(backend=backend, config=config) as ohm, editor_of(acp_agent(ohm)) as editor:
+        begun = await editor.connection.new_session(cwd=f"{tmp_path}", mcp_servers=[])
+        session = begun.session_id
+        changed = await editor.connection.set_config_option(config_id="model", session_id=session, value="fast")
+        await editor.ask(session, "a")
+
+    assert values(begun.config_options, "model")[:3] == ["configured", "fast", "deep"]
+    assert chosen(changed.config_options)["model"] == "fast"
+    assert f"{backend.calls[0].spec.model}" == "acme/small"
+
+
 WRONG = {
     "a relative directory": (
         lambda editor, _: editor.opened("src"),

@@ -9,6 +9,7 @@ class Desk:
 
     def __init__(self, root):
         self.home, self.cwd = root / "home", root / "project"
+        self.backend = ScriptedBackend(default=Step(text="done"))
         self.home.mkdir()
         self.cwd.mkdir()
 
@@ -22,9 +23,7 @@ class Desk:
         env = HERMETIC | {"HOME": str(self.home)}
         settings = {"agentFiles": list(formats), "modelAliases": aliases or {}, **subagents}
         config = {"subagentBackend": "scripted", "subagents": settings}
-        return Ohm.open(
-            cwd=self.cwd, env=env, config=config, plugins=[ScriptedBackend(default=Step(text="done"))], trust=trust
-        )
+        return Ohm.open(cwd=self.cwd, env=env, config=config, plugins=[self.backend], trust=trust)
 
     async def read(self, *formats, **named):
         """Return the agents of files by id, and all diagnostics as texts."""

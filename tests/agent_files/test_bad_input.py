@@ -30,6 +30,14 @@ BAD = GOOD.replace("good", "bad")
             BAD.replace(": d\n", ": d\ntools: 7\n"),
             "4: 'tools' is 7, but has to be a list of tools: the agent gets no tool.",
         ),
+        (
+            BAD.replace(": d\n", ": d\nisolation: worktree\n"),
+            "4: The agent file is left out: it has 'worktree' as 'isolation'. It restrains",
+        ),
+        (
+            BAD.replace(": d\n", ": d\ncwd: /srv\n"),
+            "4: The agent file is left out: it has '/srv' as 'cwd'. It restrains the agent, and has no effect here.",
+        ),
         ("---\n" + "# note\n" * 4000 + "---\nX", "The agent file is left out: it has more than 16384 bytes of keys."),
         ("---\nkey: " + "x" * 2**21 + "\n---\nX", "it cannot be read (it is larger than 1048576 bytes)."),
         ("\0\x01---", "1: The agent file is left out: it has no front matter."),

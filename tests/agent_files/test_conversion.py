@@ -29,3 +29,8 @@ TOOLS = st.lists(st.sampled_from(["read", "bash", "mcp__a__b"]), unique=True).ma
 )
 def test_a_profile_that_is_written_is_read_back(profile):
     assert parse_profile(profile_text(profile), source="", stem="x").unwrap().profile == profile
+
+
+def test_a_model_that_is_inherited_is_written_so():
+    profile = Profile(id="a", name="A", summary="S", prompt="P", model_name="inherit")
+    assert parse_profile(profile_text(profile), source="", stem="x").unwrap().profile == profile

@@ -1,8 +1,10 @@
 """Agent files of other programs, as their authors write them, and the profiles that they become."""
 
 import pytest
+from acting import ALL, ActingBackend
 
-from ohm_subagents.contract import Budget, Limits, ModelPattern, ToolPolicy
+from ohm_subagents.contract import Budget, CallRules, Limits, ModelPattern, ToolPolicy
+from ohm_subagents.plugin import Capability
 
 pytestmark = pytest.mark.anyio
 
@@ -96,14 +98,13 @@ async def test_an_agent_of_claude_code_is_a_profile(desk):
     agent = agents["code-reviewer"]
     assert agent.summary == "Expert code review. Use PROACTIVELY after changes: quality and security."
     assert agent.prompt == "You are a senior reviewer."
-    assert agent.tools == ToolPolicy(allowed=("read", "grep", "find"))
+    rules = CallRules(allow=("git diff *",), source=str(file), or_none=True)
+    assert agent.tools == ToolPolicy(allowed=("read", "grep", "find", "bash"), call_rules=(rules,))
     assert agent.model == ModelPattern(provider="anthropic", model="claude-sonnet-5-5", thinking="high")
     assert agent.budget == Budget(requests=12)
     assert diagnostics == [
         f"{file}:3: It is not valid YAML, and is read line by line. A character stands where it cannot: put a text "
         "that has ': ' or begins with a mark in quotes.",
-        f"{file}:4: 'tools' gives 'Bash(git diff:*)': a tool is given whole or not at all, so the agent does not get "
-        "it.",
         f"{file}:4: 'tools' names 'WebSearch', which has no counterpart here, and is left out.",
         f"{file}:8: 'color' has no effect here.",
         f"{file}:9: 'memory' has no effect here.",
@@ -268,11 +269,17 @@ async def test_a_skill_that_an_agent_names_is_part_of_its_prompt(desk):
 
 
 async def test_a_task_of_an_agent_file_runs_and_says_what_does_not_hold(desk):
+    async def act(_request, _sink):
+        return "done"
+
+    desk.backend = ActingBackend(act, id="scripted", capabilities=ALL - {Capability.CALL_RULES})
     desk.write(".claude/agents/a.md", CLAUDE, user=True)
     async with desk.opened("claude") as ohm:
         envelope = (await ohm.run("code-reviewer", "Review it.")).unwrap()
         assert (envelope.status, envelope.output) == ("succeeded", "done")
-        assert any("Bash(git diff:*)" in one for one in envelope.diagnostics)
+        assert any(
+            "'bash': not given, because the backend 'scripted' cannot keep" in one for one in envelope.diagnostics
+        )
 
 
 async def test_a_skill_of_an_untrusted_project_is_among_the_files_that_may_be_trusted(desk):

@@ -155,3 +155,9 @@ def test_a_file_that_its_program_would_refuse_is_left_out_with_a_sentence(dialec
 
     assert file.profile is None
     assert sentence in file.diagnostics[-1].message
+
+
+def test_inherit_is_the_model_of_the_parent():
+    text = front("name: a", "description: d", "model: inherit")
+    file = read("claude", text)
+    assert (file.profile.model, file.profile.model_name) == (None, "inherit")

@@ -1,6 +1,7 @@
 """Whatever a file says of tools, in whatever order and however badly: a restriction is kept, or the agent has less."""
 
 import json
+from pathlib import Path
 from types import MappingProxyType
 
 from hypothesis import given
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from ohm_subagents._policy.tools import resolve_tools
 from ohm_subagents.agent_files.dialects import DIALECTS
 from ohm_subagents.agent_files.reader import parse_agent_file
+from ohm_subagents.config import judge_call
 from ohm_subagents.contract.profile import CHILD_TOOLS
 
 OFFERED = ("mcp__docs__search", "deploy")
@@ -33,18 +35,34 @@ JUNK = st.recursive(
 
 def tools_of(dialect, values):
     """The tools that a task of the agent gets, with every tool of a plugin at hand; None if the file is no agent."""
+    found = resolved(dialect, values)
+    return None if found is None else set(found.names)
+
+
+def resolved(dialect, values):
     text = f"---\n{json.dumps({'name': 'a', 'description': 'd'} | values)}\n---\nWork."
     profile = parse_agent_file(text, DIALECTS[dialect], source="f", stem="a", aliases=NO_ALIASES).profile
-    return None if profile is None else set(resolve_tools(profile.tools, None, offered=OFFERED).unwrap().names)
+    return None if profile is None else resolve_tools(profile.tools, None, offered=OFFERED).unwrap()
+
+
+def runs(dialect, values, command):
+    """Return True if a task of the agent may run a command."""
+    found = resolved(dialect, values)
+    arguments = {"command": command}
+    return "bash" in found.names and judge_call(found.call_rules, "bash", arguments, cwd=Path("/")).verdict == "allow"
 
 
 @given(st.lists(NAMES | SCOPED), st.lists(NAMES | SCOPED))
 def test_an_agent_has_only_what_its_list_names_whole_and_nothing_that_is_taken_away(listed, denied):
-    expected = {CLAUDE_NAMES.get(name, name) for name in listed}
+    expected = {CLAUDE_NAMES.get(name, name) for name in listed} | ({"bash"} if "Bash(git:*)" in listed else set())
     for values in ({"tools": listed, "disallowedTools": denied}, {"disallowedTools": denied, "tools": listed}):
         got = tools_of("claude", values)
         assert got <= expected
-        assert not got & {CLAUDE_NAMES.get(name.partition("(")[0]) for name in denied}
+        whole = (name for name in denied if name != "Bash(git:*)")
+        assert not got & {CLAUDE_NAMES.get(name.partition("(")[0]) for name in whole}
+        gives_git = {"Bash", "Bash(git:*)"} & {*listed} and "Bash(git:*)" not in denied
+        assert not runs("claude", values, "git push") or gives_git
+        assert not runs("claude", values, "ls") or "Bash" in listed
 
 
 @given(JUNK.filter(lambda value: value is not None))

@@ -7,7 +7,7 @@ import pytest
 from loops import one_loop
 
 from ohm_subagents import Err, ErrorCode, Ohm
-from ohm_subagents.plugin import Decision, PluginInvalidError, hookimpl
+from ohm_subagents.plugin import Decision, PluginInvalidError, hookimpl, install_command
 from ohm_subagents.testing import HERMETIC, quick_ohm
 
 pytestmark = pytest.mark.anyio
@@ -138,6 +138,15 @@ async def test_a_backend_that_nobody_offers_lists_the_registered_ones():
         "No plugin offers the subagent backend 'custom-plugin'. Set it where it is named, by the call (--backend), the "
         "subagent's 'backend' or subagentBackend, to one of: interactive-sdk, interactive-shell, none."
     )
+
+
+@pytest.mark.parametrize(("backend", "extra"), [("ray", "ray"), ("claude", "cli"), ("codex", "cli")])
+async def test_a_backend_of_a_distribution_of_ours_that_is_not_installed_is_told_how_it_is(backend, extra):
+    async with Ohm.open(env=HERMETIC, config={"subagentBackend": backend}) as ohm:
+        error = (await ohm.run("finder", "x")).err_value
+
+    assert error.code == ErrorCode.UNSUPPORTED_BACKEND
+    assert error.advice.startswith(f"Install it: {install_command(extra)}. Set it where it is named, ")
 
 
 async def test_a_misspelt_backend_of_a_call_is_told_where_a_call_names_it():

@@ -9,13 +9,13 @@ from typing import Annotated
 
 import anyio
 import pytest
-from acting import ActingBackend
+from acting import ALL, ActingBackend
 from loops import slow_on_trio
 from pydantic import BaseModel, Field, field_validator
 
 from ohm_subagents import ErrorCode, Ohm, tool
 from ohm_subagents.contract import Finalized, OhmError
-from ohm_subagents.plugin import Capability, Err, Profile, ToolCall, ToolResult
+from ohm_subagents.plugin import Err, Profile, ToolCall, ToolResult
 from ohm_subagents.testing import HERMETIC, ScriptedBackend, Step, quick_ohm
 
 pytestmark = pytest.mark.anyio
@@ -40,7 +40,7 @@ async def lookup(word: Annotated[str, Field(description="The word.")], limit: in
     return [word] * limit
 
 
-def acting(act, capabilities=frozenset(Capability), **options):
+def acting(act, capabilities=ALL, **options):
     backend, ids = ActingBackend(act, capabilities=capabilities), count(1)
     options = {"config": {"subagentBackend": "acting"}, "env": HERMETIC, **options}
     return Ohm.open(plugins=[backend], new_task_id=lambda: f"task_{next(ids)}", **options)
@@ -311,7 +311,7 @@ class TestProfile:
         kept = {"env": env, "config": {"subagentBackend": "acting", **RESUME}}
         async with acting(act, **kept) as ohm:
             await ohm.run(MINE, "p", tools=[lookup])
-        backend = ActingBackend(act, capabilities=frozenset(Capability))
+        backend = ActingBackend(act, capabilities=ALL)
         async with Ohm.open(plugins=[backend], **kept) as ohm:
             refused = (await ohm.handle("task_1").send("more")).err_value
             half = (await ohm.handle("task_1").send("more", profile=MINE)).err_value

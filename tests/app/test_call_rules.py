@@ -7,10 +7,12 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from acting import ALL, ActingBackend
 from model_server import Call, ModelServer, Say
 
-from ohm_subagents import ErrorCode, Ohm
-from ohm_subagents.contract import ToolEnded
+from ohm_subagents import Approve, ErrorCode, Ohm
+from ohm_subagents.contract import AnswerAwaited, Checkpointed, ToolEnded, ToolStarted
+from ohm_subagents.plugin import Capability
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -23,6 +25,15 @@ pytestmark = pytest.mark.anyio
 def anyio_backend() -> str:
     """The in-process backend is for asyncio."""
     return "asyncio"
+
+
+def unruled() -> ActingBackend:
+    """Return a backend that keeps no rules."""
+
+    async def act(*_: object) -> str:
+        return "done"
+
+    return ActingBackend(act, id="unruled", capabilities=ALL - {Capability.CALL_RULES})
 
 
 class Place:
@@ -38,14 +49,17 @@ class Place:
         (self.user / "subagents" / "worker.md").write_text(text)
 
     @asynccontextmanager
-    async def open(self, server: ModelServer, *, user: Any = None, project: Any = None) -> AsyncGenerator[Ohm]:
+    async def open(
+        self, server: ModelServer, *, user: Any = None, project: Any = None, unattended: str | None = None
+    ) -> AsyncGenerator[Ohm]:
         acme = {"baseUrl": server.url, "apiKeyEnv": "ACME_KEY", "models": ["m1"]}
-        config = {"providers": {"acme": acme}, "subagents": {} if user is None else {"worker": {"tools": user}}}
+        worker = {} if user is None else {"worker": {"tools": user}}
+        config = {"providers": {"acme": acme}, "subagents": {**worker, "requests": {"unattended": unattended}}}
         (self.user / "ohm.json").write_text(json.dumps(config))
         if project is not None:
             (self.cwd / ".pi" / "ohm.json").write_text(json.dumps({"subagents": {"worker": {"tools": project}}}))
         env = {"PI_CONFIG_DIR": str(self.user), "ACME_KEY": "k", "PATH": "/usr/bin:/bin", "HOME": str(self.user)}
-        async with Ohm.open(cwd=self.cwd, env=env) as ohm:
+        async with Ohm.open(cwd=self.cwd, env=env, plugins=[unruled()]) as ohm:
             yield ohm
 
 
@@ -98,10 +112,28 @@ async def test_a_project_only_tightens(place: Place) -> None:
     assert [failed for failed, _ in found] == [True, False, True]
 
 
+async def test_the_conversation_is_kept_for_a_call_that_waits_and_not_for_one_that_need_not(place: Place) -> None:
+    place.profile("tools: {allow: [bash], ask: ['bash: touch *']}")
+    calls = (Say(Call("bash", {"command": "touch made"})) for _ in range(3))
+
+    async def approve(_request: object) -> Approve:
+        return Approve("task")
+
+    async with ModelServer(*calls, Say("Done.")) as server, place.open(server) as ohm:
+        with ohm.answering(approve, by="program"):
+            handle = await ohm.start("worker", "Do it.")
+            events = [event async for event in handle.events(with_checkpoints=True)]
+    kinds = [event.kind for event in events if isinstance(event, Checkpointed | ToolStarted | AnswerAwaited)]
+    assert kinds[:4] == ["tool_started", "checkpointed", "answer_awaited", "checkpointed"]
+    assert kinds.count("answer_awaited") == 1
+    calls_after = [kinds[at + 1] for at, kind in enumerate(kinds) if kind == "tool_started"]
+    assert calls_after.count("checkpointed") == 3
+
+
 async def test_a_backend_that_cannot_keep_the_rules_is_refused(place: Place) -> None:
     place.profile("tools: ['bash: echo *']")
     async with ModelServer() as server, place.open(server) as ohm:
-        error = (await ohm.run("worker", "Do it.", backend="interactive-shell")).unwrap_err()
+        error = (await ohm.run("worker", "Do it.", backend="unruled")).unwrap_err()
     assert error.code == ErrorCode.TOOLS_UNSUPPORTED
     assert "cannot keep the rules of profile 'worker' for commands of 'bash'" in error.message
 
@@ -110,8 +142,8 @@ async def test_it_is_refused_before_the_directory_is_looked_at(place: Place, tmp
     place.profile("tools: ['bash: echo *']")
     gone = tmp_path / "gone"
     async with ModelServer() as server, place.open(server) as ohm:
-        error = (await ohm.run("worker", "Do it.", backend="interactive-shell", cwd=gone)).unwrap_err()
-        unruled = (await ohm.run("finder", "Do it.", backend="interactive-shell", cwd=gone)).unwrap_err()
+        error = (await ohm.run("worker", "Do it.", backend="unruled", cwd=gone)).unwrap_err()
+        unruled = (await ohm.run("finder", "Do it.", backend="unruled", cwd=gone)).unwrap_err()
     assert error.code == ErrorCode.TOOLS_UNSUPPORTED
     assert f"{gone}" in unruled.message
 
@@ -119,7 +151,8 @@ async def test_it_is_refused_before_the_directory_is_looked_at(place: Place, tmp
 @pytest.mark.parametrize(
     ("rule", "sentence"),
     [
-        ("edit: src/*", "'edit: src/*' is a rule for calls of 'edit'; only calls of 'bash' can be ruled"),
+        ("edit: *", "'edit: *' names no path; a rule is like 'edit: src/**', and 'edit' alone is every call"),
+        ("search: query", "'search: query' names no argument; a rule for calls of 'search' is like 'search: branch="),
         ("bash: *", "'bash: *' names no command; a rule is like 'bash: git push *'"),
         ("bash:", "'bash:' names no command; a rule is like 'bash: git push *'"),
     ],
@@ -131,3 +164,43 @@ async def test_a_rule_that_cannot_be_kept_keeps_the_subagent_from_running(
     async with ModelServer() as server, place.open(server, user={"deny": [rule]}) as ohm:
         error = (await ohm.run("worker", "Do it.")).unwrap_err()
     assert sentence in error.message
+
+
+async def test_what_task_asks_about_is_done_and_told_where_nobody_can_answer(place: Place) -> None:
+    script = (Say(Call("bash", {"command": "touch ../made"})), Say(Call("bash", {"command": "touch here"})))
+    async with ModelServer(*script, Say("Done.")) as server, place.open(server) as ohm:
+        envelope = (await ohm.run("task", "Do it.", model="acme/m1")).unwrap()
+    assert (place.cwd.parent / "made").exists()
+    (told,) = envelope.diagnostics
+    assert "may write outside the working directory" in told
+
+
+@pytest.mark.parametrize("unattended", ["deny", "wait"])
+async def test_what_task_asks_about_needs_a_backend_that_asks_where_nobody_allows_it(
+    place: Place, unattended: str
+) -> None:
+    async with ModelServer() as server, place.open(server, unattended=unattended) as ohm:
+        error = (await ohm.run("task", "Do it.", backend="unruled")).unwrap_err()
+    assert error.code == ErrorCode.TOOLS_UNSUPPORTED
+    assert "'unruled' cannot keep the rules of profile 'task' for commands of 'bash'" in error.message
+    assert error.advice.endswith('or set subagents.requests.unattended to "allow".')
+
+
+@pytest.mark.parametrize("unattended", [None, "allow"])
+async def test_a_backend_that_cannot_ask_about_what_task_asks_about_says_so(
+    place: Place, unattended: str | None
+) -> None:
+    async with ModelServer() as server, place.open(server, unattended=unattended) as ohm:
+        envelope = (await ohm.run("task", "Do it.", backend="unruled")).unwrap()
+        reader = (await ohm.run("finder", "Do it.", backend="unruled")).unwrap()
+    (told,) = envelope.diagnostics
+    assert told.startswith("Calls of 'bash' are not asked about: the backend 'unruled' cannot ask.")
+    assert not reader.diagnostics
+
+
+async def test_a_profile_of_the_user_takes_the_place_of_what_task_asks_about(place: Place) -> None:
+    (place.user / "subagents" / "task.md").write_text("---\nsummary: S\ntools: [bash]\nmodel: acme/m1\n---\nP.")
+    script = (Say(Call("bash", {"command": "touch ../made"})), Say("Done."))
+    async with ModelServer(*script) as server, place.open(server) as ohm:
+        envelope = (await ohm.run("task", "Do it.")).unwrap()
+    assert not envelope.diagnostics

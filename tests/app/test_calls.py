@@ -395,14 +395,14 @@ class TestAfterARestart:
                         process.kill()
                         process.wait()
 
-        assert kinds == ["text_delta", "tool_started", "task_settled"]
+        assert kinds[-5:] == ["text_delta", "tool_started", "tool_ended", "run_ended", "task_settled"]
 
     @slow_on_trio
     async def test_a_call_of_another_process_is_followed_to_its_end(self, tmp_path):
         with another_process(tmp_path) as (task_id, process):
             async with self.opened(tmp_path) as ohm:
                 call, read = ohm.handle("elsewhere"), []
-                assert (call.task_ids, await call.cancel()) == ((task_id,), False)
+                assert call.task_ids == (task_id,)
                 async for each in call.events():
                     read.append(each)
                     if each.event.kind == "tool_started":

@@ -1,22 +1,30 @@
 """Every code that the library has is what some caller gets, with the category that it declares."""
 
 import sys
+from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import time
 
 import anyio
 import pytest
 from acting import ActingBackend
 from another_process import another_process
 from model_server import Body, Drop, ModelServer, Reply, Say, Stall, Status, Wire
+from remote_backends import Mortal, Remotely
+from store_tasks import Clock, Hand, opened
 from surface import item, mounted
 
-from ohm_subagents import ErrorCode, Limits, Ohm, OhmError
-from ohm_subagents.contract import Profile, Start, ToolEnded, ToolStarted
+from ohm_subagents import Approve, ErrorCode, Limits, Ohm, OhmError
+from ohm_subagents._orchestrator import elsewhere
+from ohm_subagents.contract import AnswerAwaited, Profile, Request, Start, ToolEnded, ToolStarted
 from ohm_subagents.plugin import PluginInvalidError, Tool, ToolCall, ToolPolicy, ToolSuiteSpec, hookimpl
+from ohm_subagents.serve import serve
 from ohm_subagents.shell.process import Launch, Supervisor
 from ohm_subagents.testing import HERMETIC, ScriptedBackend, Step, quick_ohm
+from ohm_subagents.workspaces import GitWorkspaces
 
 PROFILE = Profile(id="finder", name="Finder", summary="Finds.", prompt="Find.")
 START = {"op": "start", "subagent_type": "finder", "description": "d", "prompt": "p"}
@@ -48,6 +56,28 @@ async def ran(*, profile="finder", env=None, limits=None, model=None, step=None,
         return (await ohm.run(profile, "p", limits=limits, model=model, tools=tools)).err_value
 
 
+async def served(**options):
+    async with Ohm.open(env=HERMETIC, server="/dev/null/no.sock") as ohm:
+        return (await ohm.run("finder", "p", **options)).err_value
+
+
+async def served_here(**options):
+    """A run that a server in this process is asked for."""
+    listening, stop = anyio.Event(), anyio.Event()
+    with TemporaryDirectory() as place:
+        socket, env = (
+            Path(place) / "own" / "ohm.sock",
+            HERMETIC | {"PI_CONFIG_DIR": place, "OHM_SUBAGENTS_STORE": "sqlite"},
+        )
+        async with anyio.create_task_group() as group:
+            group.start_soon(partial(serve, socket, idle_s=60, listening=listening.set, stop=stop))
+            await listening.wait()
+            async with Ohm.open(env=env, cwd=place, server=socket) as ohm:
+                error = (await ohm.run("finder", "p", **options)).err_value
+            stop.set()
+    return error
+
+
 async def scripted(step=None, **config):
     return await ran(step=step, config={"subagentBackend": "scripted", **config})
 
@@ -56,6 +86,16 @@ async def modelled(reply: Reply, **options):
     """A run on a model whose provider gives this reply to everything."""
     async with ModelServer(lambda _: reply) as server:
         return await on_model(server.url, **options)
+
+
+async def served_another():
+    """A strict run on a provider that answers with another model than the one asked for."""
+    async with ModelServer(lambda _: Say("Done.", model="m2")) as server:
+        config = {
+            "providers": {"acme": {"baseUrl": server.url}},
+            "subagents": {"model": "acme/m1", "strictModel": True},
+        }
+        return await ran(config=config)
 
 
 async def on_model(url, **options):
@@ -86,6 +126,26 @@ async def misdeclared():
         async with Ohm.open(env=HERMETIC, plugins=[Typo()]):
             pass
     return raised.value.error
+
+
+async def without_runner():
+    """A run at a runner that is gone when it begins."""
+
+    def gone(transport):
+        wire = Mortal(transport)
+        wire.killed.set()
+        return wire
+
+    plugin = Remotely(ActingBackend(lambda _request, _sink: anyio.sleep_forever()), gone)
+    async with Ohm.open(env=HERMETIC, config={"subagentBackend": "acting"}, plugins=[plugin]) as ohm:
+        return (await ohm.run("finder", "p")).err_value
+
+
+async def without_git():
+    """Its files are to travel, and there is no git that could pack them."""
+    plugin = Remotely(ScriptedBackend(Step(text="done")), clones=GitWorkspaces(Path("/dev/null"), {"PATH": ""}))
+    async with Ohm.open(env=HERMETIC, config={"subagentBackend": "scripted"}, plugins=[plugin]) as ohm:
+        return (await ohm.run("finder", "p")).err_value
 
 
 async def raising_tool(**arguments):
@@ -187,14 +247,33 @@ async def without_command():
         return (await ohm.run("finder", "p")).err_value
 
 
-async def asked_of_another_process():
-    """A child process has started a task in the store of this one."""
-    with TemporaryDirectory() as folder:
-        env = HERMETIC | {"PI_CONFIG_DIR": folder, "OHM_SUBAGENTS_STORE": "sqlite"}
-        with another_process(folder) as (task_id, _process):
-            config = {"subagentBackend": "scripted"}
-            async with Ohm.open(env=env, config=config, plugins=[ScriptedBackend()]) as ohm:
-                return (await ohm.call("task", {"op": "cancel", "id": task_id})).details
+async def not_taken():
+    """An owner that lives, and looks for no answer."""
+    async with owned_elsewhere() as (ohm, request):
+        return (await ohm.answer(request.id, Approve())).err_value
+
+
+async def owned_by_another():
+    """An owner that lives, and looks for no command."""
+    async with owned_elsewhere() as (ohm, request):
+        return (await ohm.call("task", {"op": "cancel", "id": request.task_id})).details
+
+
+@asynccontextmanager
+async def owned_elsewhere():
+    clock = Clock(round(time() * 1000))
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(elsewhere, "TAKEN_WITHIN_S", 0)
+        async with opened("sqlite", Path(folder), clock) as store:
+            task = Hand(store, clock).started()
+            request = Request(
+                id="req_1_task_1", task_id=task.id, session_id=task.session_id, path=(task.id,), profile="finder"
+            )
+            Hand(store, clock).tell(task, AnswerAwaited(request=request))
+            await store.flush()
+            env = HERMETIC | {"PI_CONFIG_DIR": folder, "OHM_SUBAGENTS_STORE": "sqlite"}
+            async with Ohm.open(env=env, plugins=[ScriptedBackend()]) as ohm:
+                yield ohm, request
 
 
 async def died():
@@ -211,6 +290,39 @@ async def refused_items(*items):
     """The second of two items of one call."""
     async with mounted() as surface:
         return (await surface.engine.execute(Start(items=items))).items[1].error
+
+
+async def answered(*answers, to=None):
+    """The error for the last answer to a request of a subagent."""
+
+    async def act(request, _sink):
+        await request.gate.tool("edit", {"path": "a"})
+        return "done"
+
+    config = {"subagentBackend": "acting", "subagents": {"task": {"tools": {"ask": ["edit"]}}}}
+    asked = Asked()
+    async with Ohm.open(env=HERMETIC, plugins=[ActingBackend(act)], config=config) as ohm:
+        with ohm.answering(asked, by="program"):
+            handle = await ohm.start("task", "p")
+            request = await asked.first()
+            results = [await ohm.answer(to or request.id, answer) for answer in answers]
+            await handle.cancel()
+    return results[-1].err_value
+
+
+class Asked:
+    """A callback that leaves requests to others, and tells of the first."""
+
+    def __init__(self):
+        self.event = anyio.Event()
+
+    async def __call__(self, request):
+        self.request = request
+        self.event.set()
+
+    async def first(self):
+        await self.event.wait()
+        return self.request
 
 
 async def unknown_session():
@@ -281,6 +393,10 @@ TRIGGERS = {
     ),
     ErrorCode.SESSION_NOT_FOUND: unknown_session,
     ErrorCode.SESSION_BUSY: lambda: refused_items(*[item(session_id="a3f7b9c2d1e8f4a1")] * 2),
+    ErrorCode.UNKNOWN_REQUEST_ID: lambda: answered(Approve(), to="req_1_task_9"),
+    ErrorCode.REQUEST_CLOSED: lambda: answered(Approve(), Approve()),
+    ErrorCode.ANSWER_NOT_TAKEN: not_taken,
+    ErrorCode.INVALID_ANSWER: lambda: answered("yes"),
     ErrorCode.NOT_RESUMABLE: lambda: called(
         "task", {"op": "send", "id": "task_0_0001", "prompt": "and?"}, START, clock=lambda: 0
     ),
@@ -303,12 +419,17 @@ TRIGGERS = {
     ErrorCode.BUDGET_EXCEEDED: lambda: scripted(subagents={"budget": {"wallMs": 1}}, step=Step(gate=anyio.Event())),
     ErrorCode.BUDGET_UNENFORCEABLE: lambda: scripted(subagents={"budget": {"tokens": 1}}),
     ErrorCode.DEPTH_EXCEEDED: nested,
-    ErrorCode.OWNED_ELSEWHERE: asked_of_another_process,
+    ErrorCode.RUNNER_LOST: without_runner,
+    ErrorCode.WORKSPACE_FAILED: without_git,
+    ErrorCode.OWNED_ELSEWHERE: owned_by_another,
+    ErrorCode.SERVER_UNREACHABLE: served,
+    ErrorCode.NOT_SERVED: lambda: served_here(model=5),
     ErrorCode.REHYDRATED_INCOMPLETE: died,
     ErrorCode.TASK_ABORTED: stopped,
     ErrorCode.EVENT_LOOP_UNSUPPORTED: lambda: ran(model="openai/gpt-x", env={"OPENAI_API_KEY": "k"}),
     ErrorCode.MODEL_MISSING: lambda: ran(profile="oracle"),
     ErrorCode.MODEL_UNKNOWN: lambda: ran(model="nobody/x"),
+    ErrorCode.MODEL_MISMATCH: served_another,
     ErrorCode.MODEL_KEY_MISSING: lambda: ran(model="openai/gpt-x"),
     ErrorCode.PROVIDER_NOT_INSTALLED: without_sdk,
     ErrorCode.PROVIDER_AUTHENTICATION: lambda: modelled(Status(401)),

@@ -96,7 +96,8 @@ def test_nothing_is_printed_when_nobody_listens():
     assert (done.stdout, done.stderr) == ("", "")
 
 
-def test_streamed_text_payloads_of_tools_and_steps_of_usage_alone_are_not_logged():
+def test_streamed_text_payloads_of_tools_and_steps_of_usage_or_of_a_feed_are_not_logged():
     unlogged = {kind.__name__ for kind in {*Event.__args__} - LINES.keys()}
 
-    assert unlogged == {"AgentEnded", "TextDelta", "ThinkingDelta", "ToolUpdated", "UsageAdded", "Checkpointed"}
+    texts = {"TextDelta", "ThinkingDelta", "ToolUpdated"}
+    assert unlogged == {*texts, "AgentEnded", "UsageAdded", "AccountCharged", "FeedRead", "Checkpointed"}

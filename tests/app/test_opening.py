@@ -59,6 +59,10 @@ class TestInAnyTask:
     async def test_what_is_wrong_with_its_options_is_raised_by_opening(self):
         with pytest.raises(TypeError, match="config is 7"):
             await Ohm.aopen(config=7)
+        with pytest.raises(
+            TypeError, match=r"unexpected keyword argument 'tools'\. Ohm\.run and Ohm\.start have it\.$"
+        ):
+            await Ohm.aopen(tools=[])
         with pytest.raises(TypeError, match=r"unexpected keyword argument 'confg'\. Did you mean 'config'\?$"):
             await Ohm.aopen(confg={})
 

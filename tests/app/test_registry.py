@@ -43,6 +43,13 @@ async def test_tasks_are_kept_in_the_users_directory_unless_somebody_says_otherw
             assert ohm.task(done.task_id) is None
 
 
+async def test_a_store_that_an_extra_brings_is_told_with_the_command_that_installs_it(tmp_path):
+    async with opened(tmp_path, store="postgres") as ohm:
+        refused = (await ohm.run("finder", "p")).err_value
+        assert refused.code == "unsupported_store"
+        assert "Install it: pip install " in refused.advice
+
+
 async def test_no_task_is_kept_elsewhere_because_the_name_of_the_store_is_misspelt(tmp_path):
     async with opened(tmp_path, store="sqlit") as ohm:
         refused = (await ohm.run("finder", "p")).err_value
@@ -113,7 +120,7 @@ def _killed(folder):
     """A copy of the registry, whose owner never comes back."""
     import shutil
 
-    shutil.copytree(folder / "one", folder / "two")
+    shutil.copytree(folder / "one", folder / "two", ignore=shutil.ignore_patterns("ohm.subagents.wakers"))
     connection = sqlite3.connect(folder / "two" / FILE)
     connection.execute("DELETE FROM owners")
     connection.commit()

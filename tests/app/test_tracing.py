@@ -7,13 +7,13 @@ import sys
 
 import anyio
 import pytest
-from acting import ActingBackend
+from acting import ALL, ActingBackend
 from model_server import Call, ModelServer, Say, Status, Tokens
 from opentelemetry import trace
 from opentelemetry.trace import SpanKind, StatusCode
 from recorded_spans import RecordedSpans, events, is_inside
 
-from ohm_subagents import Budget, ErrorCode, LoopPolicy, Ohm, OhmError
+from ohm_subagents import Approve, Budget, ErrorCode, LoopPolicy, Ohm, OhmError
 from ohm_subagents.contract import TextDelta, ToolEnded, ToolStarted, Usage, UsageAdded
 from ohm_subagents.plugin import Capability, Err, RequestNeed, RouteResolved, hookimpl
 from ohm_subagents.shell import child_environment
@@ -22,7 +22,7 @@ from ohm_subagents.testing import HERMETIC, ScriptedBackend, Step, quick_ohm
 
 pytestmark = pytest.mark.anyio
 
-UNTRACED = frozenset(Capability) - {Capability.TRACES}
+UNTRACED = ALL - {Capability.TRACES}
 
 
 @pytest.fixture
@@ -70,6 +70,29 @@ async def test_a_failure_is_an_error_with_its_code_and_without_what_was_said(spa
     assert span.attributes["error.type"] == "provider_timeout"
     assert span.status.status_code is StatusCode.ERROR
     assert "secret" not in spans.as_json()
+
+
+async def test_a_task_that_another_ohm_goes_on_with_has_a_span_in_each(spans, tmp_path):
+    async def act(request, sink):
+        await request.gate.tool("edit", {"path": "a"})
+        return "done"
+
+    def opened():
+        env = HERMETIC | {"PI_CONFIG_DIR": f"{tmp_path}", "OHM_SUBAGENTS_STORE": "sqlite"}
+        config = {"subagentBackend": "acting", "subagents": {"task": {"tools": {"ask": ["edit"]}}}}
+        return Ohm.open(env=env, config=config, plugins=[ActingBackend(act, capabilities=UNTRACED)])
+
+    async with opened() as ohm:
+        handle = await ohm.start("task", "p")
+        await anyio.wait_all_tasks_blocked()
+        while not ohm.requests():
+            await anyio.wait_all_tasks_blocked()
+    async with opened() as ohm:
+        [request] = ohm.requests()
+        await ohm.answer(request.id, Approve())
+        await ohm.handle(handle.id).wait()
+    ended = [span.attributes.get("ohm.status") for span in spans.all() if span.name == "invoke_agent task"]
+    assert ended == ["running", "succeeded"]
 
 
 async def test_a_backend_that_raises_leaves_no_word_of_it_on_a_span(spans):
@@ -209,7 +232,7 @@ async def test_a_backend_that_traces_itself_gets_no_spans_of_ours_until_another_
                 sink.emit(event)
         return "done"
 
-    async with acting(act, capabilities=frozenset(Capability)) as ohm:
+    async with acting(act, capabilities=ALL) as ohm:
         await ohm.run("finder", "p")
         assert [span.name for span in spans.all()] == ["invoke_agent finder"]
         await ohm.run("oracle", "hand over")

@@ -8,6 +8,10 @@ from ohm_subagents.testing import HERMETIC, BackendConformance, Scenarios
 
 
 class TestEcho(BackendConformance):
+    # It calls no tools.
+    test_an_approved_call_runs_once_and_not_before = None
+    test_a_denied_call_never_runs = None
+
     @pytest.fixture
     def spec(self):
         return ECHO

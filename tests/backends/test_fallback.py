@@ -175,7 +175,7 @@ async def test_a_throttled_provider_is_told_to_the_engine():
     asked = []
 
     async def press(request, _sink):
-        asked.append(request.gate.throttled("acme", attempt=99, retry_after_s=None))
+        asked.append(await request.gate.throttled("acme", attempt=99, retry_after_s=None))
         return Err(NO_MODEL)
 
     await ran(Pair(ActingBackend(press, id="first"), second("the answer")))

@@ -208,6 +208,23 @@ def events() -> Row:
     )
 
 
+def charges() -> Row:
+    """Requests that are reported of a task, and charged to the tasks above it."""
+    unit = "CPU µs a request"
+    root, deep = "a task of its own", "a task with 4 above it"
+    shared = {"file": OURS, "function": "charges", "unit": unit, "clock": "cpu"}
+    return Row(
+        name="charge",
+        title="A scripted backend reports 2,000 requests; the whole run divided by them",
+        cases=(
+            Case(name=root, arguments={"above": 0}, **shared),
+            Case(name="a task with 1 above it", arguments={"above": 1}, **shared),
+            Case(name=deep, arguments={"above": 4}, **shared),
+        ),
+        compared=(Compared(name="4 above it to none", of=deep, beside=root, unit="times", is_ratio=True),),
+    )
+
+
 def fan_outs() -> Row:
     """100 subagents at once."""
     shared = {"function": "fan_out", "scale": 1}

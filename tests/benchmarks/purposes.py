@@ -48,6 +48,8 @@ PURPOSES = {
     "ohm_subagents/_orchestrator/run/deadlines.py": "guards: four clocks, loops, budgets",
     "ohm_subagents/_orchestrator/run/timers.py": "guards: four clocks, loops, budgets",
     "ohm_subagents/_orchestrator/run/loops.py": "guards: four clocks, loops, budgets",
+    "ohm_subagents/_orchestrator/spending.py": "guards: four clocks, loops, budgets",
+    "ohm_subagents/_orchestrator/run/budget_notices.py": "guards: four clocks, loops, budgets",
     "ohm_subagents/_orchestrator/ledger.py": "guards: four clocks, loops, budgets",
     "ohm_subagents/_orchestrator/call_context.py": "guards: four clocks, loops, budgets",
     "ohm_subagents/_orchestrator/run/gate.py": "gate: overload, budgets and last words before a model request",

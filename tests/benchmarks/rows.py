@@ -1,7 +1,9 @@
 """What is measured, in this order."""
 
+from capacity_rows import capacity
 from command_rows import commands
-from engine_rows import calls, cancellations, events, fan_outs, queues, starts, turns
+from cooperation_rows import deliveries, routes
+from engine_rows import calls, cancellations, charges, events, fan_outs, queues, starts, turns
 from process_rows import child_tool_calls, editor_prompts, follow_ups, imports, mcp_calls
 from search_rows import searches
 
@@ -12,9 +14,13 @@ ROWS = {
         turns(),
         starts(),
         events(),
+        charges(),
+        deliveries(),
+        routes(),
         fan_outs(),
         cancellations(),
         queues(),
+        capacity(),
         imports(),
         commands(),
         follow_ups(),

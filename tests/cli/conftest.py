@@ -14,6 +14,7 @@ import leaks
 import pytest
 from command_line import EXECUTABLE, Done, in_a_process, in_this_process
 from deafness import hearing
+from forking import Process, started
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
@@ -82,15 +83,11 @@ class OhmProcess:
         return [str(EXECUTABLE), *arguments]
 
     @contextmanager
-    def start(self, *arguments: str, **streams: int) -> Generator[subprocess.Popen[bytes], None, None]:
+    def start(self, *arguments: str, **streams: int) -> Generator[Process, None, None]:
         """A running `ohm`; a test that fails does not leave it behind."""
         streams = streams or {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
-        command = self.command(*arguments)
-        with subprocess.Popen(command, cwd=self.place.project, env=self.place.env, **streams) as process:
-            try:
-                yield process
-            finally:
-                process.kill()
+        with started(self.command(*arguments), cwd=self.place.project, env=self.place.env, **streams) as process:
+            yield process
 
 
 @pytest.fixture(autouse=True)

@@ -76,3 +76,11 @@ def test_a_dash_is_the_arguments_on_standard_input(ohm) -> None:
     done = ohm("call", "task", "-", stdin=json.dumps(arguments).encode())
     assert done.returncode == 0, done.stderr
     assert "prompt: Where?" in done.stdout
+
+
+def test_the_environment_names_the_server_where_nothing_is_typed(ohm) -> None:
+    ohm.env["OHM_SERVER"] = "/nowhere.sock"
+    for typed, place in (((), "/nowhere.sock"), (("--server", "/typed.sock"), "/typed.sock")):
+        done = ohm("call", "task", json.dumps(START), *typed)
+        assert f"No server listens at '{place}'." in done.stdout + done.stderr
+        assert done.returncode == 1

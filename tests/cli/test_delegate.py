@@ -126,15 +126,15 @@ def test_what_cannot_be_delegated_is_refused(ohm, written: str | None, told: str
 def test_windows_are_live_on_a_terminal_and_the_last_ones_stay(ohm, ohm_process, delegate) -> None:
     with on_terminal(ohm_process, *delegate("pause", "fail")) as (screen, process):
         ohm.reached.read_text()
-        screen.wait_for("Sub-agents: 1 running, 1 error", "⏳ pause • ", "  read → src/app.py", "1 running...")
-        screen.wait_for("1s/600s", "2s/600s")
+        screen.wait_for("1 running · 1 failed · ", "read src/app.py · 12 lines", "✕ fail · ", "Enter open")
         ohm.released.write_text("go")
         screen.wait_for_end()
         assert process.wait(PATIENCE_S) == 1
-    final = screen.text.rpartition("Sub-agents: ")[2]
-    assert final.startswith("1 done, 1 error\n\n✓ pause • ")
-    assert "\n  read → src/app.py\n  So far: app.py\n  line one\n    line two\n\n✗ fail • " in final
-    assert "\n  Error: It broke. Repair it.\n\nSession IDs (use with get_subagent_output):\n    pause: " in final
+    final = screen.text.rpartition("  ✓ Delegate · pause\n")[2]
+    assert "    ├── ✓ read src/app.py · 12 lines\n    ╰── Succeeded after " in final
+    assert "\n\nline one\n  line two\nsession " in final
+    assert "\n\nSo far: app.py\nError: It broke. Repair it.\nsession " in final
+    assert re.search(r"\n1 failed · 1 done · \d+s · 2 tool calls\n$", final)
     assert "\x1b[32m✓\x1b[0m" in screen.raw
     assert screen.raw.rindex("\x1b[?25h") > screen.raw.rindex("\x1b[?25l")
 
@@ -144,7 +144,7 @@ def test_a_terminal_that_wants_no_colours_gets_none(ohm, ohm_process, delegate) 
     with on_terminal(ohm_process, *delegate("answer")) as (screen, process):
         screen.wait_for_end()
         assert process.wait(PATIENCE_S) == 0
-    assert "✓ answer • " in screen.text
+    assert "✓ Delegate · answer\n" in screen.text
     assert re.search(r"\x1b\[[0-9;]*m", screen.raw) is None
 
 
@@ -154,7 +154,7 @@ def test_what_a_sub_agent_says_cannot_drive_the_terminal(ohm_process, delegate) 
         assert process.wait(PATIENCE_S) == 0
     assert "\x1b]0;" not in screen.raw
     assert "\x07" not in screen.raw
-    assert "\n  red\n" in screen.text
+    assert "\nred\nsession " in screen.text
 
 
 @pytest.mark.parametrize("options", [(), pytest.param(("--json",), marks=pytest.mark.slow)])

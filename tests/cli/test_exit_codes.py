@@ -17,6 +17,16 @@ START = {"op": "start", "subagent_type": "finder", "description": "d", "prompt":
         (("run", "finder", "x", "--model", "nonsense"), 2, "nonsense"),
         (("run", "finder", "x", "--model", "nobody/x", "--backend", "interactive-sdk"), 2, "nobody"),
         (("run", "oracle", "x", "--backend", "interactive-sdk"), 1, "OHM_MODEL"),
+        (
+            ("run", "finder", "x", "--deny", "bsh"),
+            2,
+            "The call denies 'bsh', which is no child tool. Did you mean 'bash'?",
+        ),
+        (
+            ("run", "finder", "x", "--allow", "bash: *"),
+            2,
+            "'bash: *' names no command; a rule is like 'bash: git push *'",
+        ),
         (("run", "finder", "x", "--config", "absent.json"), 2, "absent.json"),
         (("run", "finder"), 2, "Missing argument 'prompt'"),
         (("run", "finder", "x", "--colour"), 2, "--colour"),

@@ -94,12 +94,25 @@ def test_json_is_valid_and_has_all_of_it_all_the_same(place) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [("run", "finder", SAFE), pytest.param(("task", "task_", "--transcript"), marks=pytest.mark.slow)]
+    "arguments",
+    [
+        ("run", "finder", SAFE),
+        *(
+            pytest.param(one, marks=pytest.mark.slow)
+            for one in (
+                ("run", "finder", f"{SAFE} fail"),
+                ("task", "task_", "--transcript"),
+                ("task", "task_"),
+                ("call", "task", json.dumps(TASK)),
+                ("delegate", "tasks.json"),
+            )
+        ),
+    ],
 )
 def test_a_terminal_gets_nothing_of_it_either(place, ohm_process, arguments) -> None:
     with on_terminal(ohm_process, *arguments) as (screen, process):
         screen.wait_for_end()
-        assert process.wait(PATIENCE_S) == 0
+        assert process.wait(PATIENCE_S) == (1 if f"{SAFE} fail" in arguments else 0)
     assert "safe" in screen.text
     assert re.search("[\x80-\x9f\u202a-\u202e\u2066-\u2069\u200f\u061c\x08\x07]|\x1b]", screen.raw) is None
 

@@ -1,7 +1,7 @@
 """`ohm profiles import`: agents of other programs, written as profiles of ours."""
 
 from ohm_subagents._profiles.markdown import parse_profile
-from ohm_subagents.contract import Budget, ToolPolicy
+from ohm_subagents.contract import Budget, CallRules, ToolPolicy
 
 AGENT = """---
 name: reviewer
@@ -25,9 +25,9 @@ def test_the_agents_of_a_project_become_profiles_of_the_project(ohm):
     path = ohm.root / "project/.pi/subagents/reviewer.md"
     assert done.returncode == 0
     assert done.stdout == f"Wrote the profile 'reviewer' to {path}.\n"
-    assert "'tools' gives 'Bash(git:*)'" in done.stderr
     profile = parse_profile(path.read_text(), source="", stem="").unwrap().profile
-    assert (profile.tools, profile.budget) == (ToolPolicy(allowed=("read",)), Budget(requests=4))
+    tools = ToolPolicy(allowed=("read", "bash"), call_rules=(CallRules(allow=("git *",)),))
+    assert (profile.tools, profile.budget) == (tools, Budget(requests=4))
     again = ohm("profiles", "import", "--from", ".claude")
     assert again.returncode == 1
     assert f"The file '{path}' exists. Remove it to import 'reviewer' again." in again.stderr
@@ -38,6 +38,8 @@ def test_the_users_agents_become_the_users_profiles(ohm):
     done = ohm("profiles", "import", "--from", str(ohm.root / "home/.claude"))
     assert done.returncode == 0
     assert str(ohm.root / "project") not in done.stdout
+    (path,) = ohm.root.rglob("subagents/reviewer.md")
+    assert "bash: git *" in path.read_text()
     assert "- Reviewer (reviewer)" in ohm("subagents").stdout.replace("- reviewer (", "- Reviewer (")
 
 
@@ -55,4 +57,4 @@ def test_the_list_of_agent_profiles_names_the_command_below_it(ohm):
 def test_a_warning_that_the_roster_has_given_is_not_given_again(ohm):
     written(ohm.root / "project", ".claude/agents")
     ohm.configure({"subagents": {"agentFiles": True}})
-    assert ohm("profiles", "import", "--from", ".claude").stderr.count("'tools' gives 'Bash(git:*)'") == 1
+    assert ohm("profiles", "import", "--from", ".claude").stderr.count("does not get the tool 'bash'") == 1

@@ -10,16 +10,21 @@ from functools import reduce
 import pytest
 from made_tasks import queued_task
 
-from ohm_subagents._terminal.live import TaskWatch, drawn, finished_lines, running_lines
-from ohm_subagents._views.cells import cells, printable
+from ohm_subagents._terminal.board import Board
+from ohm_subagents._terminal.display import drawn
+from ohm_subagents._terminal.finished import finished_lines
+from ohm_subagents._views.cells import printable
 from ohm_subagents.contract import (
+    AnswerAwaited,
+    AnswerGiven,
+    Approve,
+    Request,
     RouteResolved,
     RunEnded,
     RunStarted,
     Succeeded,
     Task,
     TaskSettled,
-    TextDelta,
     ToolEnded,
     ToolStarted,
     Usage,
@@ -36,33 +41,6 @@ CALL = (
 def played(*events) -> Task:
     task = queued_task(description="Scan", prompt="Where?")
     return reduce(lambda state, event: apply(state, event, at_ms=2345), (RunStarted(prompt="Where?"), *events), task)
-
-
-def test_the_end_of_a_streamed_answer_stays_visible() -> None:
-    said = "\n".join(f"line {n}" for n in range(50))
-    lines = running_lines(played(TextDelta(text=said)), elapsed_ms=240, width=80, height=24)
-    assert lines[0] == "  ⠹ Finder · Scan"
-    assert lines[-1].strip() == "line 49"
-    assert "    ╰── line 42" in lines
-
-
-@pytest.mark.parametrize("height", [14, 24, 60])
-@pytest.mark.parametrize("width", [20, 80, 200])
-def test_a_frame_fits_the_terminal(width: int, height: int) -> None:
-    task = played(*CALL * 50, TextDelta(text="日本語 " * 500))
-    lines = running_lines(task, elapsed_ms=0, width=width, height=height)
-    assert len(lines) <= height
-    assert all(cells(line) <= width for line in lines)
-
-
-def test_a_long_path_is_cut_and_not_left_out() -> None:
-    lines = running_lines(played(*CALL), elapsed_ms=0, width=60, height=24)
-    assert lines[2] == '    ├── ○ read {"path":"deep/deep/deep/deep/deep/deep/deep/…'
-
-
-def test_what_streams_in_cannot_drive_the_terminal() -> None:
-    lines = running_lines(played(TextDelta(text="\x1b[2Ja\x07\x9b2Jb")), elapsed_ms=0, width=60, height=24)
-    assert lines[-1] == "    ╰── a2Jb"
 
 
 @pytest.mark.parametrize(("text", "shown"), [("a\tb\nc", "a\tb\nc"), ("\x1b[1mé\x07\r", "é"), ("\x1b", "")])
@@ -105,8 +83,9 @@ def test_a_terminal_that_was_closed_costs_the_work_nothing(monkeypatch) -> None:
     assert done == ["the work"]
 
 
-def test_a_watch_has_a_frame_before_the_first_event() -> None:
-    assert TaskWatch().frame(80, 24) == "  ⠋ Starting…"
+@pytest.mark.anyio
+async def test_a_board_has_a_frame_before_the_first_event() -> None:
+    assert Board().frame(80, 24).endswith(" Starting…")
 
 
 def test_the_version_is_told_without_loading_what_only_a_run_needs() -> None:
@@ -121,3 +100,18 @@ def test_the_version_is_told_without_loading_what_only_a_run_needs() -> None:
         [sys.executable, "-c", code], env={"PATH": os.environ["PATH"]}, capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines()[1] == "[]"
+
+
+@pytest.mark.anyio
+async def test_a_board_without_keys_tells_how_to_answer_from_elsewhere() -> None:
+    board, task = Board(), queued_task("task_1")
+    asked = Request(id="req_1", task_id=task.id, session_id="s", path=(task.id,), profile="p", tool="bash")
+    for event in (RunStarted(prompt="p"), AnswerAwaited(request=asked)):
+        task = apply(task, event, at_ms=1)
+        board.notify(task, event)
+    assert board.frame(80, 24).splitlines()[-2:] == [
+        "    ╰── Asks (req_1): bash",
+        "  Answer it with: ohm answer req_1 approve  (or deny '<reason>')".replace("  (", " ("),
+    ]
+    board.notify(task, AnswerGiven(request_id="req_1", answer=Approve(), by="program"))
+    assert "Answer it with" not in board.frame(80, 24)

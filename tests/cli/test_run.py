@@ -26,12 +26,7 @@ def test_a_failure_shows_what_was_done_on_standard_error(ohm) -> None:
     done = ohm("run", "finder", "fail", "--backend", "stage")
     assert done.stdout == ""
     lines = done.stderr.splitlines()
-    assert lines[:4] == [
-        "  ✕ Finder · fail",
-        "    ├── fail",
-        '    ├── ○ read {"path":"src/app.py"}',
-        "    ├── ✓ read 12 lines",
-    ]
+    assert lines[:2] == ["  ✕ Finder · fail", "    ├── ✓ read src/app.py · 12 lines"]
     assert "So far: app.py" in lines
     assert lines[-1] == "It broke. Repair it."
 
@@ -85,7 +80,7 @@ def test_an_interrupt_cancels_the_task_shows_what_was_done_and_leaves_no_child(
     assert (process.returncode, stdout) == (code, "")
     lines = stderr.splitlines()
     assert lines[0] == "  ○ Finder · hang"
-    assert "    ├── ✓ read 12 lines" in lines
+    assert "    ├── ✓ read src/app.py · 12 lines" in lines
     assert "So far: app.py" in lines
     assert lines[-1] == "Interrupted."
     with pytest.raises(ProcessLookupError):
@@ -157,3 +152,48 @@ def test_a_fault_of_the_configuration_that_stops_a_run_is_told_once(ohm, subagen
     assert done.returncode == 2
     assert done.stderr.startswith("error: ")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("typed", "tools"),
+    [
+        (("--allow", "read", "--allow", "grep", "--deny", "grep"), "read"),
+        (("--deny", "read", "--deny", "code_search"), "grep, find, ls"),
+        (("--allow", ""), "none"),
+    ],
+)
+def test_allow_and_deny_leave_the_task_fewer_tools(ohm, typed, tools) -> None:
+    ran = ohm("run", "finder", "Where?", "--json", *typed)
+    shown = ohm("task", json.loads(ran.stdout)["task_id"]).stdout
+    (line,) = [line.strip() for line in shown.splitlines() if line.strip().startswith("tools ")]
+    assert line == f"tools {tools}"
+
+
+def test_a_task_goes_on_with_the_conversation_of_another(ohm) -> None:
+    ohm("run", "finder", "remember", "--backend", "stage")
+    (first,) = json.loads(ohm("tasks", "--json").stdout)
+    done = ohm("run", "--resume", first["task_id"][:-1], "And now?", "--backend", "none")
+    assert (done.returncode, "subagent: finder\n" in done.stdout, "prompt: And now?\n" in done.stdout) == (
+        0,
+        True,
+        True,
+    )
+    second, _ = json.loads(ohm("tasks", "--json").stdout)
+    assert second["session_id"] == first["session_id"]
+    assert f"Continues {first['task_id']}." in ohm("task", second["task_id"], "--transcript").stdout
+
+
+def test_what_cannot_be_resumed_is_told_in_a_sentence(ohm) -> None:
+    unknown = ohm("run", "--resume", "task_9", "And now?")
+    assert (unknown.returncode, "task_9" in unknown.stderr, "`ohm tasks` lists" in unknown.stderr) == (1, True, True)
+    unquoted = ohm("run", "--resume", "task_9", "And", "now?")
+    told = 'The prompt has to be one argument: put it in quotes, as in ohm run --resume task_9 "And now?".\n'
+    assert (unquoted.returncode, unquoted.stderr) == (2, told)
+    assert "Missing argument 'prompt'." in ohm("run", "finder").stderr
+
+
+def test_a_task_that_goes_on_elsewhere_is_told_where_it_worked(ohm) -> None:
+    ohm("run", "finder", "remember", "--backend", "stage")
+    done = ohm("run", "--resume", "task_", "And now?", "--backend", "none", "--cwd", str(ohm.root))
+    assert done.returncode == 0
+    assert f"worked in '{ohm.project}'. To go on there, add --cwd '{ohm.project}'." in done.stderr

@@ -22,7 +22,9 @@ def listed(ohm, *options: str) -> list[tuple[str, ...]]:
     assert (done.returncode, done.stderr) == (0, "")
     if done.stdout.startswith("No tasks are kept in "):
         return []
-    return [LINE.fullmatch(line).groups() for line in done.stdout.splitlines()]
+    found = [(LINE.fullmatch(line), line) for line in done.stdout.splitlines()]
+    assert all(match for match, _ in found), found
+    return [match.groups() for match, _ in found]
 
 
 def seen(ohm, *, calls: str | None) -> tuple[str, ...]:
@@ -48,6 +50,14 @@ def test_tasks_are_listed_newest_first(ohm) -> None:
     newest, oldest = listed(ohm)
     assert (newest[0], newest[2], newest[3], newest[4], newest[7]) == ("✓", "Wo ist", "succeeded", None, None)
     assert (oldest[0], oldest[2], oldest[3], oldest[7]) == ("✕", "fail", "failed", "1 tool call")
+
+
+def test_the_cost_is_told_in_full_with_a_sum_over_all_that_are_listed(ohm) -> None:
+    ohm("run", "finder", "fail", "--backend", "stage")
+    ohm("run", "finder", "Wo?", "--backend", "none")
+    *lines, total = ohm("tasks", "--cost").stdout.splitlines()
+    assert [line.rpartition(" · ")[2] for line in lines] == ["nothing used", "1 tool call"]
+    assert total == "2 tasks in all: 1 tool call"
 
 
 def test_options_choose_among_them(ohm) -> None:
@@ -86,7 +96,7 @@ def test_a_task_of_another_process_is_seen_at_work_and_goes_on(ohm, ohm_process)
         ohm.reached.read_text()
         task = seen(ohm, calls="1 tool call")
         assert task[4] == f"pid {process.pid}"
-        assert "├── ✓ read 12 lines\n    ╰── So far: app.py" in ohm("task", task[1]).stdout
+        assert "├── ✓ read src/app.py · 12 lines\n    ╰── So far: app.py" in ohm("task", task[1]).stdout
         assert f"status        running, pid {process.pid}\n" in ohm("task", task[1]).stdout
         assert "So far: app.py" in ohm("task", task[1], "--transcript").stdout
         unfinished = ohm("task", task[1], "--output")
@@ -121,7 +131,8 @@ def test_a_task_whose_process_was_killed_has_failed_and_keeps_what_was_done(ohm,
     assert "restored from non-terminal 'running' state" in done.stderr
     [task] = listed(ohm)
     shown = ohm("task", task[1])
-    assert ("✓ read 12 lines" in shown.stdout, "(task_rehydrated_incomplete)" in shown.stdout) == (True, True)
+    told = "✓ read src/app.py · 12 lines" in shown.stdout, "(task_rehydrated_incomplete)" in shown.stdout
+    assert told == (True, True)
     assert "So far: app.py" in ohm("task", task[1], "--transcript").stdout
 
 
@@ -219,7 +230,7 @@ def test_a_store_that_no_plugin_offers_is_told_with_those_that_there_are(ohm) ->
     ohm.env["OHM_SUBAGENTS_STORE"] = "shelve"
     done = ohm("tasks")
     assert (done.returncode, done.stdout) == (1, "")
-    allowed = "'memory', 'shelf', 'snapshot', 'sqlite'"
+    allowed = "'memory', 'postgres', 'shelf', 'snapshot', 'sqlite'"
     fact = "There is no store 'shelve' (env OHM_SUBAGENTS_STORE). Did you mean 'shelf'?"
     assert done.stderr == f"{fact} Set subagents.store to one of {allowed}.\n"
     refused = ohm("run", "finder", "x", "--backend", "none")
@@ -236,3 +247,15 @@ def test_a_registry_that_cannot_be_used_is_one_sentence(ohm) -> None:
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith(f"The registry of tasks in '{ohm.root / 'config'}' cannot be used, ")
     assert done.stderr.count("\n") == 1
+
+
+def test_what_tasks_used_is_added_up(ohm) -> None:
+    ohm.configure({"subagentBackend": "stage"})
+    for words in ("one", "two"):
+        ohm("run", "finder", words)
+    head, line, total = ohm("tasks", "--cost", "--by", "profile").stdout.splitlines()
+    assert (head.split()[0], line.split()[:2], total.split()[:2]) == ("profile", ["finder", "2"], ["all", "2"])
+    assert ohm("tasks", "--by", "session", "--csv").stdout.count("\n") == 3
+    assert json.loads(ohm("tasks", "--by", "model", "--json").stdout)[0]["tasks"] == 2
+    assert ohm("tasks", "--by", "name").stderr == "--by is 'name'; allowed: profile, model, day, session.\n"
+    assert ohm("tasks", "--csv").stderr == "--csv is for a report: add --by profile, model, day, session.\n"

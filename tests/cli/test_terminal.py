@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 
 import pytest
@@ -13,13 +14,13 @@ from screen import PATIENCE_S, on_terminal
 def test_prompt_rows_and_answer_are_there_while_the_task_still_runs(ohm, ohm_process) -> None:
     with on_terminal(ohm_process, "run", "finder", "pause", "--backend", "stage") as (screen, process):
         ohm.reached.read_text()
-        screen.wait_for("Finder · pause", "├── pause", "✓ read 12 lines", "╰── So far: app.py")
+        screen.wait_for("Finder · pause", "✓ read src/app.py · 12 lines", "╰── So far: app.py", "q stop · s send")
         assert "line two" not in screen.text
         ohm.released.write_text("go")
         screen.wait_for_end()
         assert process.wait(PATIENCE_S) == 0
     final = screen.text.rpartition("✓ Finder · pause\n")[2]
-    assert '    ├── ○ read {"path":"src/app.py"}\n    ├── ✓ read 12 lines\n    ╰── Succeeded after ' in final
+    assert "    ├── ✓ read src/app.py · 12 lines\n    ╰── Succeeded after " in final
     assert final.endswith("\n\nline one\n  line two\n")
     # the live tree is wiped, and the cursor is back
     assert screen.raw.rindex("\x1b[?25h") > screen.raw.rindex("\x1b[?25l")
@@ -41,7 +42,7 @@ def test_ctrl_c_shows_what_was_done(ohm, ohm_process) -> None:
         screen.wait_for_end()
         assert process.wait(PATIENCE_S) == 130
     final = screen.text.rpartition("○ Finder · hang\n")[2]
-    assert "✓ read 12 lines\n" in final
+    assert "✓ read src/app.py · 12 lines\n" in final
     assert final.endswith("So far: app.py\n\nInterrupted.\n")
     with pytest.raises(ProcessLookupError):
         os.kill(child, 0)
@@ -97,11 +98,12 @@ def test_a_tool_call_is_shown_live_as_its_tree(ohm, ohm_process) -> None:
     ohm.configure({"suites": ["task"], "subagentBackend": "stage"})
     with on_terminal(ohm_process, "call", "task", json.dumps(start)) as (screen, process):
         ohm.reached.read_text()
-        screen.wait_for("Finder · Scan", "├── pause", "╰── Working...")
+        screen.wait_for("Finder · Scan", "├── pause", "╰── So far: app.py")
         ohm.released.write_text("go")
         screen.wait_for_end()
         assert process.wait(PATIENCE_S) == 0
-    assert screen.text.endswith("    ├── ✓ read 12 lines\n    ╰── line one\n        line two\n")
+    assert "    ├── ✓ read src/app.py · 12 lines\n    ╰── Succeeded after " in screen.text
+    assert screen.text.endswith("\n\nline one\n  line two\n")
 
 
 @pytest.mark.parametrize(
@@ -114,7 +116,7 @@ def test_what_is_kept_of_a_task_cannot_drive_the_terminal_either(ohm, ohm_proces
         screen.wait_for_end()
         assert process.wait(PATIENCE_S) == 0
     assert "red" in screen.text or not option
-    assert "\x1b" not in screen.raw
+    assert "\x1b" not in re.sub(r"\x1b\[[0-9;]*m", "", screen.raw)
     assert "\x07" not in screen.raw
 
 

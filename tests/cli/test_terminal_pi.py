@@ -25,12 +25,13 @@ def test_the_rows_of_a_nested_pi_are_there_while_it_works(ohm, ohm_process, vers
         )
         asked = ("run", "finder", "Where?", "--backend", "interactive-shell")
         with on_terminal(ohm_process, *asked, columns=200) as (screen, process):
-            screen.wait_for("Finder · Where?", "├── ○ bash", "├── … bash one", "╰── Let me look.")
+            screen.wait_for("Finder · Where?", f"bash {command} · ", "s · one\n", "╰── Let me look.")
             assert "It is there." not in screen.text
             ohm.released.write_text("two\n")
             screen.wait_for_end()
             assert process.wait(PATIENCE_S) == 0
     final = screen.text.rpartition("✓ Finder · Where?\n")[2]
-    assert "├── ✓ bash one two" in final
+    assert f"├── ✓ bash {command} · " in final
+    assert " · 2 lines\n" in final
     assert "acme/m1" in final
     assert final.endswith("\n\nIt is there.\n")

@@ -17,12 +17,14 @@ from ohm_subagents._config.section import Section
 from ohm_subagents.contract.limits import Budget, ClockName, Clocks, Limits, LoopPolicy
 
 WITHOUT_A_POLICY = {
+    "subagents.backgroundAfterMs": "a project may say when its calls go on, where asyncStart allows it",
     "subagents.model": "a project may choose the model of its subagents, once it is trusted",
     "subagents.profiles.model": "the same, for one subagent",
     "editorSubagent": "a project may choose who answers in an editor, once it is trusted",
 }
 """The fields that a trusted project replaces because nothing says otherwise, each with the reason why that is right."""
 ZERO_IS_THE_LEAST = {
+    "subagents.modelFallback.coolDownMs": "no cool-down",
     "subagents.requestRetries": "no retry",
     "subagents.budget.spawns": "no task of a task",
     "subagents.budget.depth": "no task at all",

@@ -24,6 +24,7 @@ CONFIG = {
     "subagents": {
         "asyncStart": "allow",
         "sendToFinished": "resume",
+        "models": {"fast": {"model": "acme/m", "thinking": "low"}},
         "loop": {"identicalCalls": 5},  # what is read of a default is remembered, from test to test
         "finder": {"tools": {"allow": ["read"], "deny": ["ls"]}, "limits": {"softMs": 9000}},
     },

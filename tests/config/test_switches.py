@@ -102,3 +102,43 @@ def test_a_fallback_that_a_file_cannot_be_understood_about_is_off(home, value):
     loaded = home.load()
     assert loaded.config.sdk_fallback_to_cli is False
     assert len(loaded.diagnostics) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            '{"requests": {"unattended": "dney"}}',
+            "is 'dney', but has to be one of 'allow', 'deny' or 'wait'; it counts as 'deny'",
+        ),
+        ('{"requests": {"unattended": "maybe"}}', "is 'maybe', but has to be "),
+        ('{"requests": {"unattended": true}}', "is true, but has to be "),
+        ('{"requests": {"unatended": "wait"}}', "Did you mean 'subagents.requests.unattended'? That counts as 'deny'"),
+        ('{"request": {"unattended": "deny"}}', "Did you mean 'subagents.requests.unattended'? That counts as 'deny'"),
+        ('{"requests": "deny"}', "has to be an object; 'unattended' counts as 'deny'"),
+        ('{"requests": {"unattended": "allow", "unattended": "allow"}}', "is given twice, and counts as 'deny'"),
+    ],
+)
+def test_calls_that_nobody_answers_are_denied_where_the_setting_cannot_be_understood(home, text, told):
+    home.write(user=f'{{"subagents": {text}}}')
+    loaded = home.load()
+    assert loaded.config.subagents.requests.unattended == "deny"
+    assert any(told in line for line in home.told(loaded))
+
+
+@pytest.mark.parametrize("text", ['{"unatended": "allow"}', '{"unattended": null}', "{}"])
+def test_what_asks_for_no_restraint_closes_nothing(home, text):
+    home.write(user=f'{{"subagents": {{"requests": {text}, "strictModl": false}}}}')
+    loaded = home.load()
+    assert loaded.config.subagents.requests.unattended is None
+    assert loaded.config.subagents.strict_model is False
+
+
+@pytest.mark.parametrize("text", ['"strictModel": "ture"', '"strict_model": true', '"strictModl": "yes"'])
+@pytest.mark.parametrize("who", ["user", "project"])
+def test_a_strict_model_that_cannot_be_understood_is_strict(home, who, text):
+    home.write(**{who: f'{{"subagents": {{{text}, "finder": {{{text}}}}}}}'})
+    loaded = home.load()
+    assert loaded.config.subagents.strict_model is True
+    assert loaded.config.subagents.entry("finder").strict_model is True
+    assert sum("counts as true until it is corrected." in line for line in home.told(loaded)) == 2

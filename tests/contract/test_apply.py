@@ -119,7 +119,7 @@ def test_open_calls_are_known_until_they_end_and_each_counts_once():
     task = after(*started, ToolEnded(call_id="a", tool="read", status="error"))
 
     assert [call.call_id for call in task.activity.open_calls] == ["b"]
-    assert task.activity.usage.tool_calls == 1
+    assert task.activity.usage.tool_calls == 2
 
 
 def test_usage_adds_up_and_an_empty_route_keeps_what_is_known():

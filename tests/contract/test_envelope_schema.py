@@ -39,9 +39,16 @@ def test_the_schema_of_every_envelope_is_the_one_in_the_repository():
 
 def test_every_key_is_documented_or_declared_as_an_addition():
     of_models = keys("properties")
-    usage = of_models.pop("UsageBlock")
+    usage, counts, remaining = (of_models.pop(name) for name in ("UsageBlock", "UsageCounts", "RemainingBlock"))
+    model_use, request = of_models.pop("ModelUse"), of_models.pop("RequestBlock")
+    workspace = of_models.pop("WorkspaceBlock")
+    assert {"id", "kind", "tool", "arguments", "question", "options", "reason", "expires_at_epoch_ms"} == request
     assert set().union(*of_models.values()) == DOCUMENTED | ADDITIONS
-    assert usage == {"requests", "input_tokens", "output_tokens", "cached_tokens", "tool_calls", "cost_usd"}
+    assert counts == {"requests", "input_tokens", "output_tokens", "cached_tokens", "tool_calls", "cost_usd"}
+    assert usage == counts | {"own", "tree"}
+    assert model_use == {"model", "why"}
+    assert workspace == {"base", "ref", "files", "insertions", "deletions", "landed"}
+    assert remaining == {"requests", "tokens", "cost_usd", "tool_calls", "spawns", "wall_ms"}
 
 
 def test_what_is_on_every_result_is_required_of_every_envelope():

@@ -3,6 +3,7 @@
 import ast
 import dataclasses
 import inspect
+import json
 import re
 import textwrap
 from functools import partial
@@ -88,8 +89,29 @@ def example(file):
     return f"{block}\n```text\n{tail.replace('# ', '').strip()}\n```"
 
 
+def capacity_table():
+    """What the fleets of `tests/remote/test_capacity.py` did, and what the formulas say of them."""
+    recorded = json.loads((ROOT / "tests/remote/capacity.json").read_text())
+    heads = {
+        "tasks": "tasks",
+        "runners": "runners",
+        "submitters": "submitters",
+        "hours": "hours",
+        "lost runs": "runs lost with a runner",
+        "runner_lost": "tasks failed by that",
+        "attached": "runs attached to again",
+        "budget_exceeded": "tasks over budget",
+        "wait_p99_s": "wait, p99",
+        "predicted_s": "by the formulas",
+    }
+    units = {"wait_p99_s": " s", "predicted_s": " s"}
+    rows = ((name, *(f"{fleet[key]:,}{units.get(key, '')}" for key in heads)) for name, fleet in recorded.items())
+    return table(("fleet", *heads.values()), rows)
+
+
 TABLES = {
     "capabilities": capability_table,
+    "capacity": capacity_table,
     "config": config_table,
     "env": env_table,
     "errors": error_table,

@@ -19,7 +19,14 @@ EXAMPLES = sorted(
 MARK = "# Prints:\n"
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+SLOW = "26_server"
+"""It starts a process, as the guide about servers does in the same way."""
+
+
+@pytest.mark.parametrize(
+    "example",
+    [pytest.param(one, marks=[pytest.mark.slow] if one.stem == SLOW else [], id=one.stem) for one in EXAMPLES],
+)
 def test_an_example_prints_what_it_says(example, tmp_path, capfd):
     program, _, tail = example.read_text(encoding="utf-8").partition(MARK)
     expected = "".join(f"{line.removeprefix('# ')}\n" for line in tail.splitlines())

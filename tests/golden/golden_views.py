@@ -77,7 +77,7 @@ def _task(snapshot: Json) -> Task:
         task,
         started_ms=None if task.status == "queued" else task.assignment.created_ms,
         open_calls=tuple(OpenCall(call_id=str(n), tool="read") for n in range(open_calls)),
-        usage=Usage(tool_calls=snapshot["totalToolCalls"] - open_calls),
+        usage=Usage(tool_calls=snapshot["totalToolCalls"]),
     )
 
 

@@ -214,7 +214,8 @@ class World:
         What the tool tells of a run stands above the record of it, which has the rest.
         """
         inner = getclosurevars(self.ohm.tools[SESSION].execute).nonlocals["tool"]
-        _context, sessions, _told = inner.execute.args
+        retrieval, _is_deep = inner.execute.args
+        _context, sessions, _told = retrieval.execute.args
         found = {}
         for session_id in self._named():
             told = await self.ohm.call(SESSION, {"sessionId": session_id})

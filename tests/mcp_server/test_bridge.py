@@ -8,16 +8,18 @@ import anyio
 import httpx2
 import mcp.shared._otel
 import pytest
+from acting import ActingBackend
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from opentelemetry import trace
 from recorded_spans import RecordedSpans
 from subagent_runs import EventLog
 
-from ohm_subagents import tool
-from ohm_subagents.contract import Err, ErrorCode, Finalized, ToolEnded, ToolStarted, ToolUpdated
+from ohm_subagents import Ohm, tool
+from ohm_subagents.contract import Err, ErrorCode, Finalized, ToolEnded, ToolStarted, ToolUpdated, Usage, UsageAdded
 from ohm_subagents.mcp import ToolBridge
 from ohm_subagents.suite import Image, ToolCall, ToolResult, finalize_tool
+from ohm_subagents.testing import HERMETIC
 
 pytestmark = pytest.mark.anyio
 RUN = contextvars.ContextVar("RUN", default="none")
@@ -299,3 +301,24 @@ async def test_a_request_of_50_mb_is_refused(bridge):
         refusal = await http.post(endpoint.url, content=b" " * 5_000_000)
     assert refusal.status_code == 413
     assert json.loads(refusal.content)["error"]["message"].startswith("The message has 5000000 bytes; allowed: 4194304")
+
+
+async def test_what_a_subagent_uses_that_an_agent_starts_by_a_tool_of_its_run_counts_for_the_run(bridge):
+    @tool
+    async def ask(question: str) -> str:
+        """Ask another subagent."""
+        return (await ohm.run("finder", question)).unwrap().output
+
+    async def act(request, sink):
+        sink.emit(UsageAdded(usage=Usage(requests=2)))
+        if request.prompt != "Ask.":
+            return "found"
+        async with bridge.offer(request.spec.child_tools, sink) as offer, agent(offer.unwrap()) as client:
+            return said(await client.call_tool("ask", {"question": "Where?"}))
+
+    config = {"subagentBackend": "acting", "subagents": {"budget": {"depth": 2}}}
+    async with Ohm.open(env=HERMETIC, config=config, plugins=[ActingBackend(act)]) as ohm:
+        envelope = (await ohm.run("task", "Ask.", tools=[ask])).unwrap()
+
+    assert envelope.output == "found"
+    assert (envelope.usage.own.requests, envelope.usage.tree.requests) == (2, 4)

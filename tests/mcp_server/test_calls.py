@@ -135,3 +135,23 @@ async def test_clients_work_at_the_same_time(era):
             gate.set()
 
     assert sorted(answers) == ["0", "1", "2"]
+
+
+async def test_what_ends_in_the_background_is_part_of_the_next_result_once(era):
+    config = {"suites": ["task"], "subagents": {"asyncStart": "allow"}}
+    gate = anyio.Event()
+    async with quick_ohm(Step(text="A", gate=gate), "B", config=config) as ohm, client_of(ohm, era) as client:
+        (described,) = [tool.description for tool in (await client.list_tools()).tools]
+        begun = await client.call_tool("task", start("a", **{"async": True}))
+        gate.set()
+        await ohm.handle("task_1").wait()
+        second = await client.call_tool("task", start("b"))
+        third = await client.call_tool("task", {"op": "status", "ids": ["task_1"]})
+    assert (len(begun.content), len(third.content)) == (1, 1)
+    arrival = text_of(begun).splitlines()[-1]
+    assert arrival.startswith("What ends in the background comes with the next result of any of these tools")
+    assert arrival in described
+    assert arrival not in text_of(third)
+    own, told = (part.text for part in second.content)
+    assert own.splitlines()[-1].endswith("B")
+    assert told.startswith("What you had started in the background has ended since your last turn:\n\ntask task_1 ")

@@ -18,6 +18,7 @@ status: working
 task: line two
 cancelled: cancelled
 """
+INSTALL = ("pip", "install", "--quiet", "--no-compile-bytecode")  # a tenth of what is installed is imported
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
@@ -28,7 +29,7 @@ def python(tmp_path_factory):
     uv = shutil.which("uv", path=Path(sys.executable).parent) or shutil.which("uv")
     steps = (
         [uv, "venv", "--quiet", "--python", sys.executable, place],
-        [uv, "pip", "install", "--quiet", "--python", place / "bin" / "python", "fastmcp-tasks>=4.1,<5"],
+        [uv, *INSTALL, "--python", place / "bin" / "python", "fastmcp-tasks>=4.1,<5"],
     )
     for step in steps:
         if uv is None or subprocess.run(step, capture_output=True, check=False).returncode:

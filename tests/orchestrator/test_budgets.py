@@ -140,7 +140,7 @@ class TestRequests:
                             return leave
                         sent.append(attempt)
                         raise ConnectionError
-                request.gate.throttled("acme", attempt=attempt, retry_after_s=1)
+                await request.gate.throttled("acme", attempt=attempt, retry_after_s=1)
             return "never"
 
         async with opened(ActingBackend(act), requestRetries=10) as ohm:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import anyio
 import pytest
-from acting import ActingBackend
+from acting import ALL, ActingBackend
 from loops import one_loop
 
 from ohm_subagents import Budget, ErrorCode, Limits, Ohm
@@ -56,7 +56,7 @@ class Script:
         sink.emit(ToolEnded(call_id=call_id, tool=name, status="error" if wrong else "success", text=text))
 
 
-async def task_of(script, *, profile=SCOUT, capabilities=frozenset(Capability), clock=None, **asked):
+async def task_of(script, *, profile=SCOUT, capabilities=ALL, clock=None, **asked):
     backend = ActingBackend(script, capabilities=capabilities)
     config = {"subagentBackend": "acting"}
     options = {} if clock is None else {"clock": clock}

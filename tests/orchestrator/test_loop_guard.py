@@ -3,11 +3,10 @@
 import anyio
 import anyio.lowlevel
 import pytest
-from acting import ActingBackend
+from acting import ALL, ActingBackend
 
 from ohm_subagents import ErrorCode, LoopPolicy, Ohm
 from ohm_subagents.contract import Checkpointed, Overrides, Start, StartItem, TextDelta, ToolEnded, ToolStarted
-from ohm_subagents.plugin import Capability
 from ohm_subagents.testing import HERMETIC
 
 pytestmark = pytest.mark.anyio
@@ -55,7 +54,7 @@ class Run:
         return True
 
 
-async def played(run, *, loop=None, capabilities=frozenset(Capability)):
+async def played(run, *, loop=None, capabilities=ALL):
     """The task that `run` became, and its envelope."""
     backend = ActingBackend(run.act, capabilities=capabilities)
     item = StartItem(profile="finder", description="d", prompt="p", overrides=Overrides(loop=loop))

@@ -31,7 +31,7 @@ async def test_the_first_that_names_a_model_decides_and_is_known(typed, profile,
     config = {"subagentBackend": "scripted", "subagents": config}
     async with Ohm.open(env=HERMETIC, config=config, plugins=[backend], profiles=[profile]) as ohm:
         subagents = ohm.config.subagents
-        named = named_model(typed, profile, subagents.entry("finder"), subagents.model).ok_value
+        named = named_model(typed, profile, subagents.entry("finder"), subagents).ok_value
         await ohm.run("finder", "x", model=typed)
 
     assert (named and (str(named.pattern), named.by)) == (model and (model, by))

@@ -12,10 +12,13 @@ from made_tasks import with_fields
 from model_server import Drop, ModelServer, Say
 
 from ohm_subagents import Ohm
-from ohm_subagents._orchestrator.run.redaction import OF_ERRORS
+from ohm_subagents._orchestrator.run.redaction import OF_ERRORS, redacted_event
 from ohm_subagents._orchestrator.run.stream_redactor import redacted_answer
 from ohm_subagents.contract import (
+    AccountCharged,
     AgentEnded,
+    AnswerAwaited,
+    AnswerGiven,
     Checkpointed,
     Diagnostic,
     DiagnosticRaised,
@@ -24,7 +27,9 @@ from ohm_subagents.contract import (
     FileChanged,
     Finalized,
     OhmError,
+    Request,
     RouteResolved,
+    Text,
     TextDelta,
     ThinkingDelta,
     ToolEnded,
@@ -244,12 +249,15 @@ async def test_a_task_of_a_program_is_not_redacted(tmp_path):
 
 NAMES = {
     *("kind", "is_follow_up", "call_id", "status", "guard", "step", "why", "code", "category", "task_id"),
-    *("runtime", "route"),
+    *("runtime", "route", "key", "position"),
+    *("base", "ref", "files", "insertions", "deletions", "landed"),  # of a commit, and made of the task's id
 }
 """What is a name and nobody's text."""
 APART = {
     *((ToolUpdated, "text"), (Checkpointed, "state"), (UsageAdded, "usage"), (DiagnosticRaised, "diagnostic")),
     *((ToolStarted, "args"), (Finalized, "result"), (Finalized, "error")),
+    *((AnswerAwaited, "request"), (AnswerGiven, "answer"), (AnswerGiven, "request_id"), (AnswerGiven, "by")),
+    *((AccountCharged, "usage"), (AccountCharged, "remaining")),
 }
 """What is left out, of no text, or looked at by itself."""
 
@@ -361,3 +369,12 @@ async def test_a_task_that_continues_another_is_redacted_too_and_knows_its_conve
     assert states == [None, "one;"]
     assert second.output == "two [REDACTED]"
     assert [run.prompt for run in second.runs] == ["two [REDACTED]"]
+
+
+def test_a_request_of_a_redacted_task_shows_no_secret():
+    request = Request(
+        id="req_1", task_id="t", session_id="s", path=("t",), profile="p", arguments=f'{{"a":"{KEY}"}}', question=KEY
+    )
+    awaited = redacted_event(AnswerAwaited(request=request), Redaction(secrets=(KEY,)))
+    given = redacted_event(AnswerGiven(request_id="r", answer=Text(KEY), by="program"), Redaction(secrets=(KEY,)))
+    assert KEY not in f"{awaited}{given}"

@@ -166,3 +166,23 @@ async def test_what_a_task_starts_runs_in_its_slot_so_that_they_never_wait_for_e
     async with Ohm.open(env=HERMETIC, config=config, plugins=[ActingBackend(act)]) as ohm:
         with anyio.fail_after(60):
             assert (await ohm.run("finder", "p", description="outer")).ok_value.output == "done"
+
+
+async def test_the_first_of_many_tasks_ends_while_the_last_ones_begin():
+    said = []
+
+    async def act(_request, _sink):
+        said.append("begin")
+        await anyio.lowlevel.checkpoint()
+        said.append("end")
+        return "done"
+
+    config = {"subagentBackend": "acting"}
+    async with Ohm.open(env=HERMETIC, config=config, plugins=[ActingBackend(act)]) as ohm:
+        await ohm.run("finder", "p")  # which opens the backend
+        said.clear()
+        async with anyio.create_task_group() as group:
+            for _ in range(250):
+                group.start_soon(ohm.run, "finder", "p")
+    assert said.count("end") == 250
+    assert said.index("end") < 250 - 50, "else a runner elsewhere would wait for the last one of a burst"

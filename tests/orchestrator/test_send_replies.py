@@ -12,6 +12,7 @@ from ohm_subagents.contract import (
     Diagnostic,
     DiagnosticRaised,
     FileChanged,
+    FollowUpTaken,
     OhmError,
     TextDelta,
     ToolEnded,
@@ -65,6 +66,10 @@ class Talk:
     async def runs(self, count):
         await self.log.until(lambda task, event: len(task.runs) == count and event.kind == "run_started")
         await anyio.wait_all_tasks_blocked()
+
+    @property
+    def taken(self):
+        return [event.prompt for _, event in self.log.entries if isinstance(event, FollowUpTaken)]
 
     def of(self, name, *keys):
         return tuple(self.replies[name].details.get(key) for key in keys)
@@ -277,12 +282,15 @@ async def test_the_frames_of_a_follow_up_tell_of_its_own_run():
 
 
 @asynccontextmanager
-async def steered():
-    """A task whose run takes every follow-up, until `talk.gate` is set."""
+async def steered(offers=None):
+    """A task whose first run takes every follow-up until `talk.gate` is set, or only gets `offers` of them."""
     log, gate = EventLog(), anyio.Event()
 
     async def act(request, sink):
-        with request.inbox.steered_by(lambda _prompt: True):
+        inbox = request.inbox
+        if request.prompt != "look":
+            return f"answer to {request.prompt}"
+        with inbox.offered_to(lambda *offer: offers.append(offer)) if offers is not None else inbox.steered_by(bool):
             await gate.wait()
         sink.emit(TextDelta(text="both"))
         return "answer to both"
@@ -323,3 +331,42 @@ async def test_a_follow_up_that_the_open_run_has_taken_goes_on_without_its_calle
     assert talk.of("and?", "status", "summary") == ("running", summary)
     assert f"    ╰── {summary}" in talk.replies["and?"].text
     assert talk.of("start", "status", "output") == ("succeeded", "answer to both")
+
+
+async def test_an_offer_may_be_answered_later_and_the_next_one_follows_it():
+    async with steered(offers := []) as talk:
+        await talk.send("and?")
+        await talk.send("then?")
+        assert [text for text, _ in offers] == ["and?"]
+        assert talk.taken == []
+        offers[0][1](True)
+        assert [text for text, _ in offers] == ["and?", "then?"]
+        offers[1][1](True)
+        offers[1][1](False)
+        talk.gate.set()
+
+    assert talk.taken == ["and?", "then?"]
+    assert talk.of("and?", "output") == talk.of("then?", "output") == ("answer to both",)
+
+
+async def test_an_offer_that_is_refused_or_never_answered_becomes_the_next_run():
+    async with steered(offers := []) as talk:
+        await talk.send("and?")
+        await talk.send("then?")
+        offers[0][1](False)
+        assert [text for text, _ in offers] == ["and?"]
+        talk.gate.set()
+        await talk.runs(3)
+        offers[0][1](True)
+
+    assert talk.taken == []
+    assert (talk.of("and?", "output"), talk.of("then?", "output")) == (("answer to and?",), ("answer to then?",))
+
+
+async def test_an_offer_that_waits_for_its_answer_when_the_run_ends_becomes_the_next_run():
+    async with steered(offers := []) as talk:
+        await talk.send("and?")
+        talk.gate.set()
+
+    assert [text for text, _ in offers] == ["and?"]
+    assert talk.of("and?", "output") == ("answer to and?",)

@@ -6,11 +6,11 @@ from decimal import Decimal
 
 import anyio
 import pytest
-from acting import ActingBackend
+from acting import ALL, ActingBackend
 
 from ohm_subagents import Budget, ErrorCode, Limits, LoopPolicy, Ohm, OhmError
 from ohm_subagents.contract import TextDelta, ToolStarted, Usage, UsageAdded
-from ohm_subagents.plugin import Capability, Checkpointed, Err, RequestNeed
+from ohm_subagents.plugin import Checkpointed, Err, RequestNeed
 from ohm_subagents.testing import HERMETIC
 
 pytestmark = pytest.mark.anyio
@@ -213,7 +213,7 @@ async def test_a_continued_task_stays_on_its_backend_and_hands_no_checkpoint_to_
         sink.emit(Checkpointed(state="mine"))
         return "done"
 
-    special, other = ActingBackend(act, id="special"), ActingBackend(act, capabilities=frozenset(Capability))
+    special, other = ActingBackend(act, id="special"), ActingBackend(act, capabilities=ALL)
     async with opened(special, other, sendToFinished="resume") as ohm:
         first = (await ohm.run("finder", "p", backend="special")).ok_value
         await ohm.call("task", {"op": "send", "id": first.task_id, "prompt": "and?"})
@@ -229,7 +229,7 @@ async def test_a_wait_that_a_provider_asks_for_holds_for_the_others_even_when_on
         async with request.gate.request(RequestNeed(provider="acme")) as leave:
             assert leave.ok_value
             sent.append(anyio.current_time())
-            request.gate.throttled("acme", attempt=9, retry_after_s=30)
+            await request.gate.throttled("acme", attempt=9, retry_after_s=30)
         return Err(error)
 
     error = OhmError(code=ErrorCode.PROVIDER_RATE_LIMITED, message="Slow down.")

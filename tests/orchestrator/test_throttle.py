@@ -58,7 +58,7 @@ class Acme:
                 try:
                     await self.ask()
                 except RefusedError:
-                    if not gate.throttled("acme", attempt=attempt, retry_after_s=self.retry_after_s):
+                    if not await gate.throttled("acme", attempt=attempt, retry_after_s=self.retry_after_s):
                         raise
                 else:
                     if then is not None:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import anyio
 import pytest
+from acting import ActingBackend
 
 from ohm_subagents.contract import Decision, Err, ErrorCode, OhmError, Ok, Profile, ToolPolicy
 from ohm_subagents.plugin import Capability, hookimpl
@@ -94,6 +95,20 @@ async def test_a_run_gets_the_tools_of_a_source_that_its_profile_names():
     await source.needs[0].settled()
 
 
+async def test_the_gate_knows_the_tools_of_a_source():
+    let_through = []
+
+    async def act(request, _sink):
+        names = ("far__a", "far__b", "bash")
+        let_through.extend([name for name in names if await request.gate.tool(name, {}) is None])
+        return "done"
+
+    plugins = [Offering(lambda _need: Ok(FAR)), ActingBackend(act)]
+    async with quick_ohm(plugins=plugins, profiles=[profile("read", "far__*", denied=("far__b",))]) as ohm:
+        await ohm.run("user", "go", backend="acting")
+    assert let_through == ["far__a"]
+
+
 async def test_a_source_is_not_asked_if_no_tool_of_its_is_named():
     source = Offering(lambda _need: Ok(FAR))
     request, said, _ = await played(source, "read")
@@ -126,7 +141,7 @@ async def test_a_call_names_tools_besides_those_of_the_profile_unless_that_denie
 
 async def test_a_call_is_told_of_a_name_that_no_source_may_have():
     source = Offering(lambda _need: Ok(FAR))
-    request, said, _ = await played(source, "read", tools=["fra__*", "read"])
+    request, said, _ = await played(source, "read", tools=["fra__*"])
 
     assert (request.tools, source.needs) == (("read",), [])
     assert [one.partition(" Available: ")[0] for one in said] == [

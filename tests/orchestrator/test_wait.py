@@ -4,6 +4,7 @@ import anyio
 import pytest
 import trio
 
+from ohm_subagents.contract import AnswerAwaited, AnswerGiven, Approve, Request
 from ohm_subagents.testing import Step, quick_ohm
 
 pytestmark = pytest.mark.anyio
@@ -156,3 +157,88 @@ async def test_waiting_never_cancels_anything():
                 scope.cancel()
         gate.set()
         assert (await handle.wait()).ok_value.output == "a"
+
+
+ANY = {"op": "wait", "ids": ["task_1", "task_2"], "mode": "any"}
+
+
+async def test_a_wait_for_any_ends_with_the_first_that_settles_and_the_rest_go_on():
+    first, second = anyio.Event(), anyio.Event()
+    results = []
+    async with quick_ohm(Step(text="a", gate=first), Step(text="b", gate=second), config=ASYNC) as ohm:
+        for _ in range(2):
+            await ohm.start("finder", "p")
+
+        async def wait():
+            results.append(await waited(ohm, ANY))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(wait)
+            await anyio.wait_all_tasks_blocked()
+            assert results == []
+            second.set()
+        results.append(await waited(ohm, ANY))
+        results.append(await waited(ohm, {"op": "wait", "ids": ["task_1"], "mode": "any", "timeout_ms": 1}))
+        first.set()
+        results.append(await waited(ohm, ANY | {"mode": "all"}))
+    assert [(each["wait_status"], each["done"]) for each in results] == [
+        ("completed", False),
+        ("completed", False),
+        ("timeout", False),
+        ("completed", True),
+    ]
+    assert [item["status"] for item in results[0]["items"]] == ["running", "succeeded"]
+
+
+async def test_a_wait_for_any_of_ids_that_are_unknown_ends_at_once():
+    async with quick_ohm(Step(text="a", gate=anyio.Event()), config=ASYNC) as ohm:
+        await ohm.start("finder", "p")
+        await anyio.wait_all_tasks_blocked()
+        details = await waited(ohm, {"op": "wait", "ids": ["task_1", "task_9"], "mode": "any"})
+        assert (details["wait_status"], details["done"]) == ("completed", False)
+        await ohm.call("task", {"op": "cancel", "id": "task_1"})
+
+
+async def test_a_mode_that_is_none_is_refused_in_one_sentence():
+    async with quick_ohm() as ohm:
+        details = await waited(ohm, WAIT | {"mode": "some"})
+    assert details["error_message"].endswith("""'mode' is "some"; allowed: all or any.""")
+
+
+async def test_only_a_model_that_may_start_in_the_background_reads_of_the_mode():
+    async with quick_ohm(config=ASYNC) as ohm, quick_ohm() as other:
+        assert "mode" in ohm.tools["task"].input_schema["properties"]
+        assert "mode" not in other.tools["task"].input_schema["properties"]
+
+
+async def test_a_wait_of_a_model_ends_when_a_task_asks_and_a_wait_of_a_program_goes_on():
+    results, gate = [], anyio.Event()
+    async with quick_ohm(Step(text="a", gate=gate), config=ASYNC) as ohm:
+        handle = await ohm.start("finder", "p")
+        await anyio.wait_all_tasks_blocked()
+        record = ohm._engine._running.get(handle.id).record
+
+        async def wait():
+            results.append(await waited(ohm, WAIT))
+
+        async def wait_as_program():
+            results.append((await handle.wait()).ok_value)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(wait_as_program)
+            group.start_soon(wait)
+            await anyio.wait_all_tasks_blocked()
+            record.add(AnswerAwaited(request=REQUEST))
+            await anyio.wait_all_tasks_blocked()
+            assert [each["wait_status"] for each in results] == ["asked"]
+            results.append(await waited(ohm, WAIT))
+            record.add(AnswerGiven(request_id=REQUEST.id, answer=Approve(), by="program"))
+            gate.set()
+    assert fields(results[0]) == ("asked", False, False, "running", None, "wait for 1 task(s) (asked)")
+    assert results[1]["wait_status"] == "asked"
+    assert results[2].output == "a"
+
+
+REQUEST = Request(
+    id="req_1", task_id="task_1", session_id="session_1", path=("task_1",), profile="finder", tool="bash", asked_ms=1
+)

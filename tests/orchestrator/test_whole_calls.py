@@ -5,7 +5,7 @@ import pytest
 from surface import item, mounted
 
 from ohm_subagents.contract import ErrorCode, OhmError, Start
-from ohm_subagents.plugin import hookimpl
+from ohm_subagents.plugin import Decision, hookimpl
 from ohm_subagents.testing import EventLog, ScriptedBackend, Step
 
 pytestmark = pytest.mark.anyio
@@ -93,3 +93,16 @@ async def test_an_abort_that_came_before_starts_nothing():
 
     assert [one.task.status for one in reply.items] == ["cancelled"] * 6
     assert surface.backend.calls == []
+
+
+async def test_plugins_decide_about_each_start_and_each_has_its_own_texts():
+    class Deny:
+        @hookimpl
+        def ohm_permission(self, request):
+            return Decision(verdict="deny", source="test") if request.prompt == "b" else None
+
+    async with mounted(plugins=[Deny()]) as surface:
+        replies = [await surface.engine.execute(Start(items=(item(prompt),))) for prompt in ("a", "b", "c")]
+
+    assert [type(reply.items[0]).__name__ for reply in replies] == ["Accepted", "ItemRejected", "Accepted"]
+    assert [request.prompt for request in surface.backend.calls] == ["a", "c"]

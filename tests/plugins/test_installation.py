@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ohm_subagents._plugins.host.installation import install_command
+from ohm_subagents._plugins.installation import install_command
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_the_command_follows_where_this_installation_came_from(origin, extra, co
     assert install_command(extra, written) == command
 
 
-@pytest.mark.parametrize("extra", ["anthropic", "cli", "local"])
+@pytest.mark.parametrize("extra", ["anthropic", "cli", "local", "postgres", "ray"])
 def test_the_command_for_this_installation_names_folders_that_are_there(extra):
     *_, named = shlex.split(install_command(extra))
     folder = Path(re.sub(r"\[\w+\]$", "", named))

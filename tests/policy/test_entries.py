@@ -1,7 +1,14 @@
 """A misspelt id in ohm.json does not pass unseen."""
 
 from ohm_subagents._config.load import load_config
-from ohm_subagents._policy.entries import unmatched_backends, unmatched_entries, unmatched_plugins, unmatched_suites
+from ohm_subagents._policy.entries import (
+    unmatched_backends,
+    unmatched_delegates,
+    unmatched_entries,
+    unmatched_plugins,
+    unmatched_suites,
+)
+from ohm_subagents.contract.profile import Profile
 from ohm_subagents.contract.result import Err
 
 
@@ -89,4 +96,22 @@ def test_a_plugin_that_is_not_installed_is_named_with_the_place_of_its_list(tmp_
     loaded = load_config(cwd=tmp_path, config=None, env={"HOME": str(tmp_path), "OHM_SUBAGENTS_BLOCK_PLUGINS": "x"})
     assert [str(one) for one in plugins(loaded.unwrap())] == [
         "env OHM_SUBAGENTS_BLOCK_PLUGINS: 'blockPlugins' names 'x', which is not installed. Available: echo, single."
+    ]
+
+
+def lead(name: str, *delegate: str) -> Profile:
+    return Profile(id=name, name=name, summary="", prompt="", source=f"{name}.md", delegate=delegate)
+
+
+def test_a_delegate_that_there_is_not_is_named_with_its_place(tmp_path):
+    profiles = (lead("lead", "tsak"), lead("finder", "nosuch"))
+
+    def delegates(loaded) -> tuple[object, ...]:
+        return unmatched_delegates(loaded, profiles, ["task", "finder", "lead"])
+
+    assert told(tmp_path, '{"subagents": {\n"finder": {\n"delegate": ["Task", "fidner"]}}}', delegates) == [
+        "ohm.json:3: 'delegate' of 'finder' names 'fidner', which is no subagent, and grants it nothing. "
+        "Did you mean 'finder'? Available: finder, lead, task.",
+        "lead.md: 'delegate' of 'lead' names 'tsak', which is no subagent, and grants it nothing. "
+        "Did you mean 'task'? Available: finder, lead, task.",
     ]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from ohm_subagents._config.tool_rules import ToolRules
 from ohm_subagents._policy.tools import LaterTools, resolve_tools
+from ohm_subagents.contract.call_rules import CallRules
 from ohm_subagents.contract.errors import ErrorCode
 from ohm_subagents.contract.profile import CHILD_TOOLS, ToolPolicy
 from ohm_subagents.contract.result import Err
@@ -83,9 +84,14 @@ def test_what_a_project_would_add_to_a_profile_is_named_with_its_place():
     ]
 
 
+SWIM = CallRules(tool="swim", allow=("lake=*",))
+
+
 def test_a_tool_that_does_not_exist_is_left_out_and_named():
     resolved = resolve_tools(
-        ToolPolicy(allowed=("Raed", "ls", "fly")), ToolRules(denied=("swim",), source="f:2"), offered=("todo",)
+        ToolPolicy(allowed=("Raed", "ls", "fly")),
+        ToolRules(at_most=("Raed", "ls", "fly"), call_rules=(SWIM,), source="f:2"),
+        offered=("todo",),
     )
     assert not isinstance(resolved, Err)
     assert resolved.ok_value.names == ("ls",)
@@ -95,6 +101,48 @@ def test_a_tool_that_does_not_exist_is_left_out_and_named():
         "The configuration (f:2) names 'swim', which is no child tool and is left out. "
         "Available: read, bash, edit, write, grep, find, ls, code_search, todo.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("bsah", "Did you mean 'bash'? "),
+        ("shell", ""),
+        ("bassh*", "Did you mean 'bash'? "),
+        ("todoo", "Did you mean 'todo'? "),
+        ("ask_parnt", "Did you mean 'ask_parent'? "),
+        ("mcp__clac__*", "Did you mean 'mcp__calc__*'? "),
+        ("mcp__clac__add", "Did you mean 'mcp__calc__*'? "),
+    ],
+)
+@pytest.mark.parametrize("asks", [True, False])
+def test_a_denied_or_asked_name_that_no_tool_has_keeps_the_subagent_from_running(name, meant, asks):
+    rule = ToolPolicy(call_rules=(CallRules(tool=name, ask=("*",)),)) if asks else ToolPolicy(denied=(name,))
+    rules = ToolRules(denied=rule.denied, call_rules=rule.call_rules, source="ohm.json:3")
+    for policy, ours, owner, code in (
+        (rule, None, "The profile", ErrorCode.PROFILE_INVALID),
+        (ToolPolicy(), rules, "The configuration (ohm.json:3)", ErrorCode.CONFIG_INVALID),
+    ):
+        error = resolve_tools(policy, ours, offered=("todo",), sources=("mcp__calc__",)).unwrap_err()
+        assert (error.code, error.message) == (
+            code,
+            f"{owner} denies or asks about '{name}', which is no child tool; the subagent does not run until it is "
+            "corrected.",
+        )
+        assert error.advice is not None
+        assert error.advice.startswith(f"{meant}Available: read, bash, ")
+
+
+@pytest.mark.parametrize(
+    "name", ["Bash", "*", "mcp__*", "mcp__calc__add", "mcp__mail__send", "web*", "ask_parent", "lookup"]
+)
+def test_a_denied_name_may_be_one_of_a_source_a_pattern_or_a_function_of_the_call(name):
+    resolved = resolve_tools(ToolPolicy(denied=(name,)), None, sources=("mcp__calc__",), of_call=("lookup",))
+    assert resolved.is_ok()
+
+
+def test_what_a_list_in_ohm_json_replaces_keeps_nobody_from_running():
+    assert names(ToolPolicy(denied=("bsah",)), ToolRules(allowed=("read",))) == ("read",)
 
 
 TODO = {"offered": ("draw", "todo"), "only_if_named": ("todo",)}
@@ -144,7 +192,7 @@ def test_a_project_cannot_name_a_tool_for_a_profile_that_does_not():
     ],
 )
 def test_tools_are_bounded_once_anybody_says_something_about_them(policy, rules, are_bounded, is_agent):
-    resolved = resolve_tools(policy, rules, is_agent=is_agent)
+    resolved = resolve_tools(policy, rules, offered=("deploy",), is_agent=is_agent)
     assert not isinstance(resolved, Err)
     assert resolved.ok_value.are_bounded is are_bounded
 
@@ -189,7 +237,7 @@ NAMES = st.lists(st.sampled_from([*CHILD_TOOLS, "todo", "unknown"]), max_size=6)
 def test_a_denied_tool_is_never_resolved_and_nothing_is_invented(allowed, denied, more):
     resolved = resolve_tools(ToolPolicy(allowed=allowed, denied=denied), ToolRules(denied=more), offered=("todo",))
     if isinstance(resolved, Err):
-        assert set(allowed) & set(denied)
+        assert set(allowed or ()) & set(denied) or "unknown" in {*denied, *more}
         return
     found = resolved.ok_value.names
     assert not set(found) & {*denied, *more}

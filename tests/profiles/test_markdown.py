@@ -142,7 +142,7 @@ def test_tools_are_a_list_or_two(written, policy):
             "summary: S\ntools: {allow: [a], permit: [b]}",
             3,
             "has the unknown key 'tools.permit'",
-            "Known here: allow, deny.",
+            "Known here: allow, ask, deny.",
         ),
         (
             "summary: S\ntools: {allow: [read, bash], deny: [bash]}",
@@ -153,6 +153,8 @@ def test_tools_are_a_list_or_two(written, policy):
         ("summary: S\nlimits:\n  capMs: 0", 4, "has 0 as 'limits.capMs'", "a positive integer"),
         ("summary: S\nlimits: {cap_ms: 5}", 3, "has the unknown key 'limits.cap_ms'", "Did you mean 'capMs'?"),
         ("summary: S\nlimits: {capms: 5}", 3, "has the unknown key 'limits.capms'", "Did you mean 'capMs'?"),
+        ("summary: S\nisolation: worktree", 3, "has the unknown key 'isolation'", "It restrains a subagent and has no"),
+        ("summary: S\ndisallowedTools: [bash]", 3, "has the unknown key 'disallowedTools'", "'tools' has 'allow' and"),
         ("summary: S\nlimits: {x: 5}", 3, "has the unknown key 'limits.x'", "capMs, extendMs, idleMs, "),
         ("summary: S\nlimits: 5 min", 3, "has '5 min' as 'limits'", "an object"),
         ("summary: S\nbudget:\n  depth: 1\n  requests: many", 5, "has 'many' as 'budget.requests'", "a positive"),
@@ -239,7 +241,7 @@ def test_unknown_keys_are_named_and_ignored():
     assert not isinstance(parsed, Err)
     assert [(one.subject, one.line) for one in parsed.ok_value.diagnostics] == [("color", 3), ("maxTurns", 5)]
     assert str(parsed.ok_value.diagnostics[0]).startswith(
-        "reviewer.md:3: 'color' is not a key of a profile, and is ignored. Known: backend, budget, description, "
+        "reviewer.md:3: 'color' is not a key of a profile, and is ignored. Known: backend, budget, delegate, "
     )
 
 
@@ -255,3 +257,17 @@ def test_every_fault_of_a_file_is_told_and_the_unknown_key_too():
         "Line 2 has the unknown key 'sumary'. Did you mean 'summary'? "
         "Line 3 has 'maybe' as 'primary'. It has to be true or false."
     )
+
+
+@pytest.mark.parametrize("name", ["fast", "inherit"])
+def test_a_name_of_the_menu_stands_for_a_model(name):
+    text = f"---\nsummary: S\nmodel: {name}\n---\nP"
+    profile = parse_profile(text, source="reviewer.md", stem="a", menu=("fast",)).unwrap().profile
+    assert (profile.model, profile.model_name) == (None, name)
+
+
+def test_a_name_that_is_not_in_the_menu_is_told_with_those_that_are():
+    parsed = parse_profile("---\nsummary: S\nmodel: fsat\n---\nP", source="reviewer.md", stem="a", menu=("fast",))
+    error = parsed.err_value
+    assert error.message == "The profile reviewer.md:3 has 'fsat' as 'model'."
+    assert error.advice.endswith(", or one of fast, inherit.")

@@ -25,6 +25,7 @@ GREEDY = Profile(
     primary=True,
     internal=False,
     model=MODEL,
+    model_name="dear",
     fallback_model=MODEL,
     backend="interactive-sdk",
     tools=ToolPolicy(allowed=("bash", "read")),

@@ -8,7 +8,6 @@ import random
 import shutil
 import signal
 import sqlite3
-import subprocess
 import sys
 import tempfile
 import time
@@ -18,8 +17,9 @@ from pathlib import Path
 import anyio
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
 
+from forking import forked  # noqa: E402  after the path above
 from kill_child import POLICY, answer  # noqa: E402  a program beside this one
 
 from ohm_subagents._app.sources import system_clock  # noqa: E402  after the path above
@@ -47,15 +47,14 @@ class Report:
 
 def killed(directory, *, when=(), after_s=None):
     """Return what a child said until it was killed: at a step, or after a time that begins with its first task."""
-    command = [sys.executable, str(HERE / "kill_child.py"), str(directory), *map(str, when)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
+    with forked(HERE / "kill_child.py", directory, *when) as child:
         first = child.stdout.readline()
         if after_s is not None:
             time.sleep(after_s)
             child.kill()
         said = first + child.stdout.read()
         assert child.wait() == -signal.SIGKILL, f"the child ended with {child.returncode}"
-    lines = said.decode().splitlines()
+    lines = said.splitlines()
     return [{line.split()[1] for line in lines if line.startswith(word)} for word in ("accepted", "answered")]
 
 

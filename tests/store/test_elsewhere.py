@@ -1,10 +1,13 @@
-"""Tasks of another process: seen and waited for, never touched; and taken over when that process is dead."""
+"""Tasks of another process: seen, waited for and steered; and taken over when that process is dead."""
+
+import signal
 
 import anyio
 import pytest
 from another_process import another_process
 
 from ohm_subagents import ErrorCode, Ohm
+from ohm_subagents._orchestrator import elsewhere
 from ohm_subagents.testing import HERMETIC, ScriptedBackend
 
 pytestmark = pytest.mark.anyio
@@ -25,19 +28,45 @@ async def item(ohm, op, task_id, **more):
     return (await ohm.call("task", {"op": op, "ids": [task_id], **more})).details["items"][0]
 
 
-async def test_a_task_of_a_living_process_is_visible_and_left_alone(tmp_path):
+async def test_a_task_of_a_living_process_is_visible_and_goes_on(tmp_path):
     with another_process(tmp_path) as (task_id, _process):
         async with opened(tmp_path) as ohm:
             seen = await item(ohm, "status", task_id)
-            sent = (await ohm.call("task", {"op": "send", "id": task_id, "prompt": "and?"})).details
-            stopped = (await ohm.call("task", {"op": "cancel", "id": task_id})).details
             waited = (await ohm.call("task", {"op": "wait", "id": task_id, "timeout_ms": 1})).details
             continued = (await ohm.run("finder", "and?", session=ohm.task(task_id).session_id)).err_value
 
     assert (seen["status"], seen["assistant_text"], seen["tool_rows"]) == ("running", "so far", ["○ read a.py"])
-    assert sent["error_code"] == stopped["error_code"] == ErrorCode.OWNED_ELSEWHERE
     assert continued.code == ErrorCode.SESSION_BUSY
     assert (waited["wait_status"], waited["items"][0]["status"]) == ("timeout", "running")
+
+
+async def test_a_task_of_a_living_process_is_cancelled_there_for_whoever_asks_here(tmp_path):
+    with another_process(tmp_path) as (task_id, _process):
+        async with opened(tmp_path) as ohm:
+            told = (await ohm.call("task", {"op": "cancel", "id": task_id})).details
+            seen = await item(ohm, "status", task_id)
+            again = (await ohm.call("task", {"op": "cancel", "id": task_id})).details
+    assert (told["status"], told["cancel_applied"], told["prior_status"]) == ("cancelled", True, "running")
+    assert (seen["status"], seen["assistant_text"]) == ("cancelled", "so far")
+    assert (again["cancel_applied"], again["prior_status"]) == (False, "cancelled")
+
+
+async def test_a_process_that_hangs_keeps_a_cancel_and_gets_no_follow_up_later(tmp_path, monkeypatch):
+    monkeypatch.setattr(elsewhere, "TAKEN_WITHIN_S", 0.1)
+    with another_process(tmp_path) as (task_id, process):
+        process.send_signal(signal.SIGSTOP)
+        async with opened(tmp_path) as ohm:
+            sent = (await ohm.call("task", {"op": "send", "id": task_id, "prompt": "and?"})).details
+            assert ohm.store.control.left(task_id) == ()
+            told = (await ohm.call("task", {"op": "cancel", "id": task_id})).details
+            [left] = ohm.store.control.left(task_id)
+            process.send_signal(signal.SIGCONT)
+            waited = await item(ohm, "wait", task_id)
+    assert sent["error_code"] == told["error_code"] == ErrorCode.OWNED_ELSEWHERE
+    assert f"pid {process.pid}" in told["error_message"]
+    assert "withdrawn" in sent["error_message"] + str(sent)
+    assert "cancel" in left.command
+    assert waited["status"] == "cancelled"
 
 
 async def test_who_waits_for_a_task_of_a_process_that_dies_is_told_so_with_all_that_was_done(tmp_path):

@@ -55,6 +55,8 @@ def expected(version=FORMER):
     for event in (event for line in found.values() for event in line["events"]):
         if event["kind"] == "diagnostic_raised":
             event["diagnostic"] = {"advice": "", **event["diagnostic"]}
+        elif event["kind"] == "route_resolved":
+            event |= {"served_model": "", "program": "", "program_version": ""}
     return found
 
 
@@ -129,7 +131,7 @@ async def test_what_is_damaged_or_gone_is_told_as_before_and_the_files_are_taken
 
 
 async def test_while_a_process_of_that_version_works_with_the_file_it_is_left_alone(folder, clock):
-    from ohm_subagents.stores.sqlite.owners import Process
+    from ohm_subagents.store import Process
 
     with sqlite3.connect(folder / FILE) as tables:
         here = Process.current()
@@ -184,7 +186,7 @@ async def test_of_a_damaged_file_with_logs_what_can_be_read_is_saved(with_log, c
 
 
 async def test_a_file_with_logs_is_left_alone_while_a_process_of_that_version_works_with_it(with_log, clock):
-    from ohm_subagents.stores.sqlite.owners import Process
+    from ohm_subagents.store import Process
 
     with sqlite3.connect(with_log / FILE) as tables:
         here = Process.current()

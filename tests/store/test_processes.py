@@ -1,11 +1,11 @@
 """Real processes on one registry: killed at every write, and side by side."""
 
-import subprocess
-import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import anyio
 import pytest
+from forking import forked
 from loops import slow_on_trio
 from store_tasks import Clock, Hand, opened
 
@@ -33,16 +33,15 @@ def test_a_killed_process_loses_nothing_that_it_acknowledged(programs, at_random
 @pytest.mark.parametrize("tasks", [30, pytest.param(1000, marks=pytest.mark.slow)])
 @pytest.mark.timeout(300)
 def test_two_processes_with_many_tasks_each_lose_nothing_and_think_nobody_dead(tmp_path, tasks):
-    command = [sys.executable, str(HERE / "share_child.py"), str(tmp_path), str(tasks)]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    children = [subprocess.Popen(command, **pipes) for _ in range(PROCESSES)]
-    for child in children:
-        assert child.stdout.readline() == "open\n"
-    for child in children:
-        child.stdin.write("go\n")
-        child.stdin.flush()
-    ids = [line for child in children for line in child.communicate()[0].split()]
-    assert [child.returncode for child in children] == [0] * PROCESSES
+    with ExitStack() as stack:
+        starts = [forked(HERE / "share_child.py", tmp_path, tasks) for _ in range(PROCESSES)]
+        children = [stack.enter_context(one) for one in starts]
+        for child in children:
+            assert child.stdout.readline() == "open\n"
+        for child in children:
+            child.stdin.write("go\n")
+        ids = [line for child in children for line in child.stdout.read().split()]
+        assert [child.wait() for child in children] == [0] * PROCESSES
     assert len(set(ids)) == PROCESSES * tasks
 
     async def looked_up():
@@ -56,38 +55,12 @@ def test_two_processes_with_many_tasks_each_lose_nothing_and_think_nobody_dead(t
     assert anyio.run(looked_up) == {task_id: ("succeeded", f"answer of {task_id}") for task_id in ids}
 
 
-HOLDER = """
-import sys, anyio
-from pathlib import Path
-sys.path.insert(0, sys.argv[2])
-from store_tasks import Clock, Hand, opened
-from ohm_subagents.contract import TextDelta
-
-async def main():
-    clock = Clock()
-    async with opened("sqlite", Path(sys.argv[1]), clock) as store:
-        hand = Hand(store, clock)
-        task = hand.started("task_theirs", TextDelta(text="so far"))
-        await store.flush()
-        print(store.first_sequence, flush=True)
-        await anyio.to_thread.run_sync(sys.stdin.readline)
-        hand.tell(task, TextDelta(text=" and further"))
-        await store.flush()
-        print("told", flush=True)
-        await anyio.to_thread.run_sync(sys.stdin.readline)
-
-anyio.run(main)
-"""
-
-
 @pytest.fixture
 def holder(tmp_path):
     """Another process with a running task on the registry in `tmp_path`."""
-    command = [sys.executable, "-c", HOLDER, str(tmp_path), str(HERE.parent / "support")]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+    with forked(HERE / "hold_child.py", tmp_path) as child:
         child.first = int(child.stdout.readline())
         yield child
-        child.kill()
 
 
 @pytest.mark.anyio
@@ -99,7 +72,6 @@ async def test_a_task_of_a_living_process_is_left_alone_and_shown_as_it_goes(tmp
         seen = store.get("task_theirs").ok_value
         assert (seen.status, seen.text) == ("running", "so far")
         holder.stdin.write("go on\n")
-        holder.stdin.flush()
         assert holder.stdout.readline() == "told\n"
         assert store.get("task_theirs").ok_value.text == "so far and further"
         assert store.diagnostics == ()
@@ -124,3 +96,13 @@ async def test_a_task_whose_process_dies_while_somebody_looks_has_failed_at_the_
     async with opened("sqlite", tmp_path, clock) as store:
         assert store.get("task_theirs").ok_value == seen
         assert store.diagnostics == ()
+
+
+@pytest.mark.slow
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_cancel_from_outside_settles_a_task_within_a_second_and_its_processes_are_gone(programs, tmp_path):
+    import steer_rounds
+
+    found = await steer_rounds.cancelled(5, tmp_path)
+    assert sorted(settled for settled, _ in found)[2] < 1

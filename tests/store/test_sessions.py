@@ -143,7 +143,7 @@ async def test_a_history_is_read_in_a_thread_while_the_event_loop_goes_on(tmp_pa
     clock = Clock()
     async with opened("sqlite", tmp_path, clock) as store:
         task = Hand(store, clock).settled("task_1", *WORK)
-        steps, read = [], sqlite_store.history
+        steps, read = [], sqlite_store.history_of_log
         went_on = anyio.Event()
 
         def slow(log):
@@ -151,7 +151,7 @@ async def test_a_history_is_read_in_a_thread_while_the_event_loop_goes_on(tmp_pa
             steps.append("read")
             return read(log)
 
-        monkeypatch.setattr(sqlite_store, "history", slow)
+        monkeypatch.setattr(sqlite_store, "history_of_log", slow)
         async with anyio.create_task_group() as group:
             group.start_soon(store.history, task)
             await anyio.wait_all_tasks_blocked()

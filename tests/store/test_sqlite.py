@@ -22,10 +22,8 @@ from ohm_subagents.contract import (
     UsageAdded,
 )
 from ohm_subagents.contract.usage import Usage
-from ohm_subagents.store import RetentionPolicy, TaskQuery
+from ohm_subagents.store import Process, RetentionPolicy, TaskQuery, history_of_log
 from ohm_subagents.stores.sqlite.eviction import MANY
-from ohm_subagents.stores.sqlite.log import history
-from ohm_subagents.stores.sqlite.owners import Process
 from ohm_subagents.stores.sqlite.place import network_file_system
 from ohm_subagents.stores.sqlite.stored import chunk_checksum
 
@@ -89,7 +87,7 @@ async def test_streamed_events_are_in_the_log_and_do_not_touch_the_index(registr
         assert tables(tmp_path, "SELECT * FROM tasks") == before
         log = b"".join(lines for (lines,) in tables(tmp_path, "SELECT lines FROM events ORDER BY n"))
         assert log.count(b"\n") < 100
-        assert [one.event.text for one in history(log)[2:]] == [f"{number} " for number in range(1000)]
+        assert [one.event.text for one in history_of_log(log)[2:]] == [f"{number} " for number in range(1000)]
 
 
 async def test_lines_of_a_later_version_cost_themselves_only(registry, clock, tmp_path):
@@ -191,8 +189,10 @@ def test_a_process_is_told_from_a_later_one_with_its_number():
     from dataclasses import replace
 
     here = Process.current()
-    assert here.is_alive(heartbeat_ms=0, now_ms=10**15)
-    assert not replace(here, started="0").is_alive(heartbeat_ms=10**15, now_ms=10**15)
+    assert here.is_seen_here
+    assert here.is_running()
+    assert not replace(here, started="0").is_running()
+    assert not replace(here, boot="another machine").is_seen_here
 
 
 def test_a_process_that_its_parent_has_not_collected_is_dead():
@@ -200,14 +200,14 @@ def test_a_process_that_its_parent_has_not_collected_is_dead():
     import sys
 
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
-        from ohm_subagents.stores.sqlite.owners import _started
+        from ohm_subagents._store.processes import _started
 
         process = Process.current()
         living = Process(pid=child.pid, started=_started(child.pid), boot=process.boot, namespace=process.namespace)
-        assert living.is_alive(heartbeat_ms=0, now_ms=0)
+        assert living.is_running()
         child.kill()
         os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-        assert not living.is_alive(heartbeat_ms=0, now_ms=0)
+        assert not living.is_running()
 
 
 async def test_an_idle_store_says_that_it_lives(registry, tmp_path, monkeypatch):
@@ -247,7 +247,7 @@ async def test_an_owner_that_was_taken_for_dead_comes_back(registry, tmp_path, m
 
 
 async def test_a_disk_that_is_too_slow_costs_little_memory_and_no_event(registry, clock, monkeypatch):
-    from ohm_subagents.stores.sqlite import writer_queue
+    from ohm_subagents._store import writer_queue
 
     monkeypatch.setattr(writer_queue, "MANY", 50)
     stuck, released = threading.Event(), threading.Event()
@@ -372,7 +372,7 @@ async def test_a_file_of_a_later_version_is_left_alone(registry, tmp_path):
     tables(tmp_path, "PRAGMA user_version = 99")
     async with registry() as store:
         (told,) = store.diagnostics
-        assert "it has version 99, and this version of the library knows 5" in told.message
+        assert "it has version 99, and this version of the library knows 7" in told.message
         assert store.place is None
 
 

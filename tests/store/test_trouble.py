@@ -8,10 +8,17 @@ import pytest
 from made_tasks import with_fields
 from store_tasks import Clock, Hand, opened
 
-from ohm_subagents.contract import RunEnded, Succeeded, TaskSettled, TextDelta, apply
-from ohm_subagents.store import TaskQuery
-from ohm_subagents.stores.sqlite.log import history, lines
-from ohm_subagents.stores.sqlite.writer_queue import WriterQueue
+from ohm_subagents.contract import (
+    AccountCharged,
+    RunEnded,
+    Succeeded,
+    TaskSettled,
+    TextDelta,
+    Usage,
+    UsageAdded,
+    apply,
+)
+from ohm_subagents.store import TaskQuery, WriterQueue, history_of_log, log_lines
 
 pytestmark = pytest.mark.anyio
 DONE = (RunEnded(outcome=Succeeded(), output="done"), TaskSettled(outcome=Succeeded()))
@@ -174,7 +181,7 @@ async def test_what_was_streamed_last_before_the_disk_healed_needs_no_further_ev
 
 @pytest.mark.parametrize("events", [3_000, pytest.param(20_000, marks=pytest.mark.slow)])
 def test_no_event_is_lost_or_taken_twice_however_often_it_is_taken(clock, monkeypatch, events):
-    from ohm_subagents.stores.sqlite import writer_queue
+    from ohm_subagents._store import writer_queue
 
     monkeypatch.setattr(writer_queue, "MANY", 3)
     queue, batches, is_over = WriterQueue(), [], threading.Event()
@@ -196,8 +203,36 @@ def test_no_event_is_lost_or_taken_twice_however_often_it_is_taken(clock, monkey
         queue.save(task, event)
     is_over.set()
     taker.join()
-    log = b"".join(lines(changes.entries, lambda _: None) for batch in batches for changes in batch.changes.values())
-    assert [one.event.text for one in history(log)] == [f"{number} " for number in range(events)]
+    log = b"".join(
+        log_lines(changes.entries, lambda _: None) for batch in batches for changes in batch.changes.values()
+    )
+    assert [one.event.text for one in history_of_log(log)] == [f"{number} " for number in range(events)]
+
+
+def test_what_several_tasks_were_charged_at_once_is_taken_at_once_however_often_it_is_taken(clock):
+    queue, batches, is_over = WriterQueue(), [], threading.Event()
+
+    class Nowhere:
+        save = staticmethod(lambda _task, _event: None)
+
+    def take():
+        while not is_over.is_set():
+            batches.append(queue.take())
+        batches.append(queue.take())
+
+    taker = threading.Thread(target=take)
+    taker.start()
+    parent, child = (Hand(Nowhere(), clock).started(name) for name in ("task_1", "task_2"))
+    used = Usage(requests=1)
+    for _ in range(2000):
+        child = apply(child, UsageAdded(usage=used), at_ms=clock())
+        parent = apply(parent, AccountCharged(usage=used), at_ms=clock())
+        queue.save_all([(child, UsageAdded(usage=used)), (parent, AccountCharged(usage=used))])
+    is_over.set()
+    taker.join()
+    for changes in (batch.changes for batch in batches if batch.changes):
+        assert len(changes["task_1"].entries) == len(changes["task_2"].entries)
+        assert changes["task_1"].task.activity.tree_usage == changes["task_2"].task.activity.usage
 
 
 async def test_a_snapshot_whose_import_is_not_written_is_taken_in_the_next_time(registry, clock, tmp_path):
@@ -258,7 +293,7 @@ async def test_a_directory_that_vanishes_is_told_once_and_nothing_is_called_writ
             await store.flush()
         (told,) = store.diagnostics
         assert "was removed or replaced while it was open" in told.message
-        assert not store._writer.has_all
+        assert store._writer.written_count < store._queue.put_count
         assert store.get("task_1").ok_value.text == "here"
 
 

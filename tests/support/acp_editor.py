@@ -26,11 +26,35 @@ class Editor:
     def __init__(self):
         self.updates = []
         self.connection = None
+        self.asked = []
+        self.choices = []
+        """The options to choose, one for each request for permission; None dismisses it."""
         self._changed = asyncio.Event()
 
     async def session_update(self, session_id, update, **_more):
         self.updates.append((session_id, update))
         self._changed.set()
+
+    async def request_permission(self, options, session_id, tool_call, **_more):
+        from acp import RequestError
+        from acp.schema import AllowedOutcome, DeniedOutcome, RequestPermissionRequest, RequestPermissionResponse
+
+        self.asked.append(RequestPermissionRequest(options=options, session_id=session_id, tool_call=tool_call))
+        self._changed.set()
+        if not self.choices:
+            await asyncio.Event().wait()
+        chosen = self.choices.pop(0)
+        if chosen == "unknown":
+            raise RequestError.method_not_found("session/request_permission")
+        outcome = AllowedOutcome(outcome="selected", option_id=chosen) if chosen else DeniedOutcome(outcome="cancelled")
+        return RequestPermissionResponse(outcome=outcome)
+
+    async def was_asked(self):
+        """Wait for the first request for permission."""
+        with anyio.fail_after(PATIENCE_S):
+            while not self.asked:
+                self._changed.clear()
+                await self._changed.wait()
 
     def on_connect(self, connection):
         self.connection = connection

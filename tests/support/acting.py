@@ -4,11 +4,14 @@ from contextlib import asynccontextmanager
 
 from ohm_subagents.plugin import BackendSpec, Capability, Ok, Options, RunOutput, hookimpl
 
+ALL = frozenset(Capability) - {Capability.ATTACHES}
+"""Everything that `act` could do; its runs end with the process."""
+
 
 class ActingBackend:
     """`act(request, sink)` is every run; a text that it returns is the answer."""
 
-    def __init__(self, act, *, id="acting", capabilities=frozenset(Capability)):
+    def __init__(self, act, *, id="acting", capabilities=ALL):
         self.act = act
         self.id = id
         self.capabilities = capabilities

@@ -1,12 +1,14 @@
 """A scripted model for the real command-line agents, on 127.0.0.1: Anthropic, Gemini, and both protocols of OpenAI.
 
 It makes calls of tools of the server `ohm…`, one a request, and then says `END`. `=Bash` is a tool of the agent itself.
+Where the calls follow from more than the number of results, a function of the conversation says the next one.
 """
 
 import json
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 
 ARGUMENTS = {"op": "start", "subagent_type": "finder", "description": "Login", "prompt": "answer"}
 END = "The subagent has answered."
@@ -28,12 +30,13 @@ def anthropic_events(body, model):
         for part in message["content"]
         if part.get("type") == "tool_result"
     ]
-    name, _, arguments = model.next_call(names_in(body.get("tools", ())), read)
-    usage = {"input_tokens": 1, "output_tokens": 1}
-    message = {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": [], "usage": usage}
+    name, _, arguments = model.next_call(names_in(body.get("tools", ())), read, body["messages"])
+    number, usage = next(model.numbers), {"input_tokens": 1, "output_tokens": 1}
+    message = {"id": f"msg_{number}", "type": "message", "role": "assistant", "model": "m", "content": []}
+    message["usage"] = usage
     yield {"type": "message_start", "message": {**message, "stop_reason": None, "stop_sequence": None}}
     if name:
-        start = {"type": "tool_use", "id": f"toolu_{len(read)}", "name": name, "input": {}}
+        start = {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": {}}
         delta, reason = {"type": "input_json_delta", "partial_json": json.dumps(arguments)}, "tool_use"
     else:
         start, delta, reason = {"type": "text", "text": ""}, {"type": "text_delta", "text": END}, "end_turn"
@@ -46,15 +49,16 @@ def anthropic_events(body, model):
 
 def responses_events(body, model):
     read = [item for item in body["input"] if item.get("type") == "function_call_output"]
-    name, namespace, arguments = model.next_call(names_in(body.get("tools", ())), read)
+    name, namespace, arguments = model.next_call(names_in(body.get("tools", ())), read, body["input"])
+    number = next(model.numbers)
     if name:
-        item = {"type": "function_call", "id": f"fc_{len(read)}", "call_id": f"call_{len(read)}", "name": name}
+        item = {"type": "function_call", "id": f"fc_{number}", "call_id": f"call_{number}", "name": name}
         item |= {"arguments": json.dumps(arguments), "status": "completed"}
         item |= {} if namespace is None else {"namespace": namespace}
     else:
         part = {"type": "output_text", "text": END, "annotations": []}
-        item = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [part]}
-    response = {"id": "resp_1", "object": "response", "status": "in_progress", "output": []}
+        item = {"type": "message", "id": f"msg_{number}", "role": "assistant", "status": "completed", "content": [part]}
+    response = {"id": f"resp_{number}", "object": "response", "status": "in_progress", "output": []}
     yield {"type": "response.created", "response": response}
     yield {"type": "response.output_item.added", "output_index": 0, "item": item}
     yield {"type": "response.output_item.done", "output_index": 0, "item": item}
@@ -66,11 +70,12 @@ def responses_events(body, model):
 def chat_events(body, model):
     read = [message for message in body["messages"] if message["role"] == "tool"]
     offered = [(tool["function"]["name"], None) for tool in body.get("tools", ())]
-    name, _, arguments = model.next_call(offered, read)
-    chunk = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    name, _, arguments = model.next_call(offered, read, body["messages"])
+    number = next(model.numbers)
+    chunk = {"id": f"chatcmpl_{number}", "object": "chat.completion.chunk", "created": 1, "model": "m"}
     if name:
         function = {"name": name, "arguments": json.dumps(arguments)}
-        delta = {"tool_calls": [{"index": 0, "id": f"call_{len(read)}", "type": "function", "function": function}]}
+        delta = {"tool_calls": [{"index": 0, "id": f"call_{number}", "type": "function", "function": function}]}
         reason = "tool_calls"
     else:
         delta, reason = {"content": END}, "stop"
@@ -83,7 +88,7 @@ def gemini_events(body, model):
     parts = [part for content in body["contents"] for part in content.get("parts", ())]
     read = [part["functionResponse"] for part in parts if "functionResponse" in part]
     offered = [(each["name"], None) for tool in body.get("tools", ()) for each in tool.get("functionDeclarations", ())]
-    name, _, arguments = model.next_call(offered, read)
+    name, _, arguments = model.next_call(offered, read, body["contents"])
     part = {"functionCall": {"name": name, "args": arguments}} if name else {"text": END}
     content = {"role": "model", "parts": [part]}
     usage = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}
@@ -103,30 +108,43 @@ EVENTS = {
 
 
 class AgentModel:
-    """`read`: the results of tools that the model was given. `offered`: the names of tools, request by request."""
+    """`read`: the results of tools that the model was given. `offered`: the names of tools, request by request.
+
+    `numbers` are for the ids of its answers and calls: agents take two answers of one id for parts of one message.
+    """
 
     def __init__(self, url, calls):
         self.url = url
         self.calls = calls
         self.read = []
         self.offered = []
+        self.numbers = count(1)
 
-    def next_call(self, offered, read):
+    def next_call(self, offered, read, messages):
         """The name, the namespace and the arguments of the call that comes after these results; no name for none."""
         offered = list(offered)
         self.offered.append([name for name, _ in offered])
         self.read += read[len(self.read) :]
-        if not offered or len(read) >= len(self.calls):
+        call = self._call_after(read, messages) if offered else None
+        if call is None:
             return None, None, None
-        wanted, arguments = self.calls[len(read)]
+        wanted, arguments = call
         ours = ((name, space) for name, space in offered if name.endswith(wanted) and "ohm" in f"{space}{name}")
         theirs = ((name, space) for name, space in offered if f"={name}" == wanted)
         return (*next(ours, next(theirs, (None, None))), arguments)
 
+    def _call_after(self, read, messages):
+        if callable(self.calls):
+            return self.calls(messages)
+        return self.calls[len(read)] if len(read) < len(self.calls) else None
+
 
 @contextmanager
-def agent_model(*calls):
-    """Serve a model that makes these calls, each the end of a tool's name and the arguments."""
+def agent_model(*calls, script=None):
+    """Serve a model that makes these calls, each the end of a tool's name and the arguments.
+
+    `script(messages)` returns such a call for a conversation, or None for the answer.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
@@ -155,7 +173,7 @@ def agent_model(*calls):
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    model = AgentModel(f"http://127.0.0.1:{server.server_port}", [*calls] or [("task", ARGUMENTS)])
+    model = AgentModel(f"http://127.0.0.1:{server.server_port}", script or [*calls] or [("task", ARGUMENTS)])
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:

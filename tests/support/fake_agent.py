@@ -80,7 +80,7 @@ def begin():
 def call(number, name, arguments, answer):
     """Report a call, whose answer is given by a function: the text, and whether it is one of success."""
     item = {"id": f"c{number}", "type": "mcp_tool_call", "server": SERVER, "tool": name, "arguments": arguments}
-    name = name if name == "Read" else f"{PREFIX}{name}"
+    name = name if name in {"Read", "Bash"} else f"{PREFIX}{name}"
     if CLI == "codex":
         tell({"type": "item.started", "item": item})
     elif CLI != "opencode":
@@ -122,8 +122,47 @@ def child(name, arguments):
     return answer
 
 
+def said_to_claude():
+    """Take part in the control protocol as far as the prompt."""
+    begin = json.loads(sys.stdin.readline())
+    hook = begin["request"]["hooks"]["PreToolUse"][0]
+    assert 0 < hook["timeout"] * 1000 < 2**31, "a longer time would be over at once"
+    answer = {"subtype": "success", "request_id": begin["request_id"], "response": {}}
+    tell({"type": "control_response", "response": answer})
+    return json.loads(sys.stdin.readline())["message"]["content"], hook["hookCallbackIds"][0]
+
+
+def read(number):
+    if CLI == "codex":
+        item = {"id": f"c{number}", "type": "command_execution", "command": "cat a", "aggregated_output": "text"}
+        tell({"type": "item.started", "item": item}, {"type": "item.completed", "item": item})
+    else:
+        call(number, "Read", {"file_path": "a"}, lambda: ("text", True))
+
+
+def shell(number, command, hook):
+    """Run a command as the tool of Claude Code does, if the hook has nothing against it."""
+
+    def answer():
+        given = {"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": f"c{number}"}
+        asked = {"subtype": "hook_callback", "callback_id": hook, "input": given}
+        if hook is not None:
+            tell({"type": "control_request", "request_id": f"r{number}", "request": asked})
+            if command == "leave":
+                tell({"type": "control_cancel_request", "request_id": f"r{number}"})
+                return "left", False
+            heard = json.loads(sys.stdin.readline())["response"]["response"].get("hookSpecificOutput", {})
+            if heard.get("permissionDecision") == "deny":
+                return heard["permissionDecisionReason"], False
+            if heard.get("permissionDecision") != "allow" and "--allowedTools=Bash" not in ARGV:
+                return "It is not allowed to.", False
+        return str(os.system(command)), True
+
+    call(number, "Bash", {"command": command}, answer)
+
+
 def main():
-    prompt = sys.stdin.read()
+    prompt, hook = said_to_claude() if "--input-format" in ARGV else (sys.stdin.read(), None)
     Path("call.json").write_text(json.dumps({"argv": ARGV, "env": dict(ENV)}))
     begin()
     said = "Hello."
@@ -135,11 +174,10 @@ def main():
         elif act == "REFUSE":
             name, arguments = json.loads(rest)
             call(number, name, arguments, lambda: ("not allowed", False))
-        elif act == "READ" and CLI == "codex":
-            item = {"id": f"c{number}", "type": "command_execution", "command": "cat a", "aggregated_output": "text"}
-            tell({"type": "item.started", "item": item}, {"type": "item.completed", "item": item})
         elif act == "READ":
-            call(number, "Read", {"file_path": "a"}, lambda: ("text", True))
+            read(number)
+        elif act == "SHELL":
+            shell(number, rest, hook)
         elif act == "LIST":
             said = ", ".join(one["name"] for one in asked("tools/list", {})["tools"])
         elif act == "RECALL":

@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import anyio
+from anyio.lowlevel import checkpoint
 from subagent_runs import EventLog
 
 from ohm_subagents._plugins.backends.gate import Grant, RequestNeed
 from ohm_subagents.contract import Event, OhmError, Ok, Result, TextDelta
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Generator
+    from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+
+    from pydantic import JsonValue
 
 
 @dataclass(frozen=True)
@@ -58,10 +61,21 @@ class FakeGate:
         self.needs.append(need)
         return None
 
-    def throttled(self, provider: str, *, attempt: int, retry_after_s: float | None) -> bool:
+    async def throttled(self, provider: str, *, attempt: int, retry_after_s: float | None) -> bool:
         self.story.append("throttled")
         self.throttles.append(Throttle(provider, attempt, retry_after_s))
         return attempt <= self._retries
+
+    async def tool(
+        self,
+        name: str,
+        arguments: Mapping[str, JsonValue],
+        *,
+        call_id: str = "",
+        on_wait: Callable[[], None] | None = None,
+    ) -> str | None:
+        await checkpoint()
+        return None
 
 
 class StoryLog(EventLog):

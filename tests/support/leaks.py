@@ -5,6 +5,8 @@ the marker from the fixture `suite_marker`. A worker of a parallel run tells the
 """
 
 import os
+import time
+from contextlib import suppress
 from uuid import uuid4
 
 import psutil
@@ -29,8 +31,11 @@ def marked_processes(mark):
 
 
 def described(process):
+    """Return its command, and what tells the test that started it: its marker, its directory and its age."""
     try:
-        return f"{process.pid}: {' '.join(process.cmdline())}"
+        command, environ = " ".join(process.cmdline()), process.environ()
+        place = f"in {process.cwd()}, {environ.get('PYTEST_CURRENT_TEST', 'no test')}, marker {environ[MARKER]}"
+        return f"{process.pid}: {command} ({place}, for {time.time() - process.create_time():.0f} s)"
     except psutil.Error as error:
         return str(error)
 
@@ -48,10 +53,13 @@ def suite_marker():
 
 @pytest.hookimpl(trylast=True)  # a parallel run ends its workers first
 def pytest_sessionfinish(session):
-    left = marked_processes(SUITE)
-    told = [described(process) for process in left]
-    for process in left:
-        process.kill()
+    told = []
+    while left := marked_processes(SUITE):  # again: one may have begun another before it was killed
+        told += [described(process) for process in left]
+        for process in left:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        psutil.wait_procs(left, timeout=1)
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["left"] = told
     elif session.config.stash.setdefault(LEFT, []) or told:

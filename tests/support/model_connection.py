@@ -36,6 +36,8 @@ class Connection(BaseHTTPRequestHandler):
         request = Request(path=self.path, headers=headers, body=json.loads(raw))
         self._model = request.body["model"]
         reply = self._owner.next_reply(request)
+        if isinstance(reply, Say) and reply.model is not None:
+            self._model = reply.model
         try:
             self._reply(reply)
         except ConnectionError:

@@ -88,7 +88,11 @@ Step = str | Think | Call | Wire | Gate | Stall | Drop
 class Say:
     """A streamed answer: pieces of text, thinking, tool calls, gates and breakages, then usage and `[DONE]`."""
 
-    def __init__(self, *steps: Step, tokens: Tokens | None = Tokens(), finish: str | None = None) -> None:
+    def __init__(
+        self, *steps: Step, tokens: Tokens | None = Tokens(), finish: str | None = None, model: str | None = None
+    ) -> None:
+        """`model` is what the server says that it is; by default the model that was asked for."""
+        self.model = model
         self.steps = steps
         self.tokens = tokens
         calls = any(isinstance(step, Call) for step in steps)

@@ -9,7 +9,9 @@ without a registry, `installed` skips the test with the reason; where `CI` is se
 
 from __future__ import annotations
 
+import json
 import platform
+import shlex
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -30,6 +32,8 @@ PATIENCE_S: Final = 300
 OLD: Final = "0.74.2"
 NEW: Final = "0.87.1"
 NEWEST: Final = "1.5.2"
+LOADER: Final = "jiti"
+PROBES: Final = ("--version", "--help")
 
 
 class NotInstalledError(Exception):
@@ -41,9 +45,14 @@ class NotInstalledError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class RealPi:
-    """One installed version; `command` starts it wherever, without a PATH."""
+    """One installed version; `command` starts it wherever, without a PATH.
+
+    Its backend asks `pi` for its version and its flags before the first run of each `Ohm`, twice a start of a second.
+    `command` repeats what `program` answered when it was installed, and is `program` for all else.
+    """
 
     version: str
+    program: tuple[str, ...]
     command: tuple[str, ...]
 
     @property
@@ -64,15 +73,29 @@ def installed(version: str) -> RealPi:
 def _installed(version: str) -> RealPi | NotInstalledError:
     """A failure is remembered too: nobody waits for it twice."""
     try:
-        match version:
-            case "0.74.2":
-                return RealPi(version=version, command=(_program("node"), str(_package(version))))
-            case "0.87.1":
-                return RealPi(version=version, command=(str(_node()), str(_package(version))))
-            case _:
-                return RealPi(version=version, command=(str(_node()), str(_bundle(version))))
+        program = _node(), _bundle(version) if version == NEWEST else _package(version)
+        return RealPi(version=version, program=tuple(map(str, program)), command=(str(_answering(version, *program)),))
     except NotInstalledError as why:
         return why
+
+
+def _answering(version: str, *program: Path) -> Path:
+    """A script that repeats what the program answers to `PROBES`, and becomes the program otherwise."""
+
+    def write(folder: Path) -> None:
+        cases = []
+        for flag in PROBES:
+            done = subprocess.run(
+                [*program, flag], capture_output=True, text=True, check=True, env={"HOME": str(folder)}
+            )
+            said, told = shlex.quote(done.stdout), shlex.quote(done.stderr)
+            cases.append(f"{flag}) printf %s {said}; printf %s {told} >&2; exit ;;\n")
+        here = " ".join(f'"${{0%/*}}/../{part.relative_to(CACHE)}"' for part in program)
+        script = folder / "pi"
+        script.write_text(f'#!/bin/sh\ncase "$*" in\n{"".join(cases)}esac\nexec {here} "$@"\n')
+        script.chmod(0o755)
+
+    return _kept(f"pi-{version}-answers", write) / "pi"
 
 
 def _package(version: str) -> Path:
@@ -82,13 +105,18 @@ def _package(version: str) -> Path:
 
 
 def _bundle(version: str) -> Path:
-    """The program of a version that is whole in one file, while its dependencies are not all in the registry."""
+    """The program of a version that is whole in one file, while its dependencies are not all in the registry.
+
+    With it the one that it loads extensions by.
+    """
 
     def unpack(folder: Path) -> None:
         packed = _npm(folder, "pack", "--silent", f"{PACKAGE}@{version}").strip().splitlines()
         shutil.unpack_archive(folder / packed[-1], folder, filter="data")
+        needed = json.loads((folder / "package" / "package.json").read_text())["dependencies"]
+        _npm_install(folder, f"{LOADER}@{needed[LOADER]}")
 
-    return _kept(f"pi-{version}", unpack) / "package" / "dist" / "bundle" / "cli.js"
+    return _kept(f"pi-{version}-bundle", unpack) / "package" / "dist" / "bundle" / "cli.js"
 
 
 def _node() -> Path:

@@ -35,9 +35,12 @@ class Screen:
     def text(self) -> str:
         return strip_sequences(self.raw).replace("\r", "")
 
-    def wait_for(self, *texts: str) -> None:
-        while not all(text in self.text for text in texts):
+    def wait_for(self, *texts: str, times: int = 1) -> None:
+        while not all(self.text.count(text) >= times for text in texts):
             assert self._read(), f"{texts} never came: {self.text!r}"
+
+    def type(self, text: str) -> None:
+        os.write(self._master, text.encode())
 
     def wait_for_end(self) -> None:
         while self._read():

@@ -5,7 +5,6 @@ with session_resumer(place, session_id) as process:
     process.stdin.write("\\n")
 """
 
-import subprocess
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import anyio
 from acting import ActingBackend
 from anyio import to_thread
+from forking import forked
 
 from ohm_subagents import Ohm
 from ohm_subagents.testing import HERMETIC
@@ -20,14 +20,9 @@ from ohm_subagents.testing import HERMETIC
 
 @contextmanager
 def session_resumer(place, session_id):
-    command = [sys.executable, __file__, str(place), session_id]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "encoding": "utf-8", "bufsize": 1}
-    with subprocess.Popen(command, **pipes) as process:
-        try:
-            assert process.stdout.readline() == "begun\n"
-            yield process
-        finally:
-            process.kill()
+    with forked(__file__, place, session_id) as process:
+        assert process.stdout.readline() == "begun\n"
+        yield process
 
 
 async def act(_request, _sink):

@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 from types import MappingProxyType
 
 import anyio
@@ -466,3 +467,58 @@ def start_outside(function, *args):
 
 
 KEPT: list[object] = []
+
+
+class Obedient(Good):
+    """Awaits the gate before a call of `bash`, and makes one that is approved once."""
+
+    async def run(self, request: RunRequest, sink: Sink):
+        if request.prompt == "run":
+            await self.use_bash(request)
+        return await super().run(request, sink)
+
+    async def use_bash(self, request: RunRequest):
+        if await request.gate.tool("bash", {"command": "run"}) is None:
+            self.run_command(request)
+
+    def run_command(self, request: RunRequest):
+        with (request.cwd / "conformance_runs").open("a") as file:
+            file.write("ran\n")
+
+
+class Ruled(Law):
+    Subject = Obedient
+    capabilities = Law.capabilities | {Capability.CALL_RULES}
+
+    @pytest.fixture
+    def scenarios(self, tmp_path: Path) -> Scenarios:
+        return replace(Law.scenarios.__wrapped__(self), calls_bash="run", cwd=tmp_path)
+
+
+class TestObeysTheGate(Ruled):
+    pass
+
+
+class TestKeepsRulesOnlyOnPaper(Law):
+    capabilities = Ruled.capabilities
+
+
+class TestRunsBeforeItAsks(Ruled):
+    class Subject(Obedient):
+        async def use_bash(self, request: RunRequest):
+            self.run_command(request)
+            await request.gate.tool("bash", {"command": "run"})
+
+
+class TestRunsAnApprovedCallTwice(Ruled):
+    class Subject(Obedient):
+        def run_command(self, request: RunRequest):
+            super().run_command(request)
+            super().run_command(request)
+
+
+class TestRunsWhatWasDenied(Ruled):
+    class Subject(Obedient):
+        async def use_bash(self, request: RunRequest):
+            await request.gate.tool("bash", {"command": "run"})
+            self.run_command(request)

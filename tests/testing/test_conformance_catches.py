@@ -21,6 +21,7 @@ GATE, LARGE, CLOSE = (
     "large_and_non_ascii_prompts_survive",
     "nothing_is_left_after_close",
 )
+APPROVED, DENIED = "an_approved_call_runs_once_and_not_before", "a_denied_call_never_runs"
 PREPARING = "preparing_answers_with_a_result"
 ANSWERED = {AN_ANSWER, CALLS, PARALLEL, SESSIONS, CHILD_TOOLS, USAGE, LARGE}
 RAN = ANSWERED | {A_FAILURE, GATE, SILENCE, CLOSE}
@@ -69,6 +70,10 @@ FAULTS = {
     "GoesOnAndThenObeysTheGate": ({GATE}, "The gate refused the request, and the run went on with UsageAdded("),
     "SpeaksAndThenObeysTheGate": ({GATE}, "The gate refused the request, and the run went on with TextDelta("),
     "ObeysAnotherGate": ({GATE}, "The gate refused the request, and the run returned Err("),
+    "KeepsRulesOnlyOnPaper": ({APPROVED, DENIED}, "Scenarios.calls_bash has to be given."),
+    "RunsBeforeItAsks": ({APPROVED, DENIED}, "The gate was asked about [('bash', 1)] (tool, runs so far)."),
+    "RunsAnApprovedCallTwice": ({APPROVED}, "The call was approved, and ran 2 times."),
+    "RunsWhatWasDenied": ({DENIED}, "The call was denied, and ran 1 times."),
     "ChokesOnLargePrompts": ({LARGE}, "The run failed: "),
 }
 

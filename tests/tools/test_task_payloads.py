@@ -207,6 +207,12 @@ async def test_a_blank_follow_up_is_refused_and_reaches_nobody(prompt):
         ),
         ({"op": None}, "op", "'op' is null; allowed: start, status, wait, send, cancel."),
         (
+            {"op": "answer", "request": "req_1_task_1", "decision": "approve"},
+            "op",
+            "'op' is \"answer\"; allowed: start, status, wait, send, cancel. No subagent here can ask, so there is no "
+            "request to answer.",
+        ),
+        (
             {"op": "cancel", "ids": ["x"]},
             "id",
             "'id' is missing; it is required. cancel takes one 'id', not 'ids'.",

@@ -5,8 +5,9 @@ import sys
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from wcwidth import width as cells_of
 
-from ohm_subagents._views.cells import cells, fit, printable, wrap
+from ohm_subagents._views.cells import _NARROW, cells, fit, printable, wrap
 
 
 @pytest.mark.parametrize(
@@ -87,3 +88,9 @@ def test_the_first_lines_of_a_long_line_cost_no_look_at_the_rest(word) -> None:
     finally:
         sys.setprofile(None)
     assert (len(first) in {79, 80}, calls < 2000) == (True, True)
+
+
+def test_each_character_that_is_measured_without_tables_is_one_cell_wide() -> None:
+    narrow = [sign for sign in map(chr, range(0x3000)) if _NARROW.fullmatch(sign)]
+    assert len(narrow) > 900
+    assert {sign for sign in narrow if cells_of(sign, control_codes="ignore") != 1} == set()

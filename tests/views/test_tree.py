@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.text import Text
 
+from ohm_subagents._terminal.theme import Ansi
 from ohm_subagents._views.cells import cells
+from ohm_subagents._views.theme import PLAIN
 from ohm_subagents._views.tree import EXPANDED, TreeEntry, TreeLimits, collapsed, tree_lines
 
 LIBRARY = TreeLimits(prompt_lines=6, rows=8, result_lines=4)
@@ -109,6 +112,15 @@ def test_escape_codes_of_a_tool_never_reach_the_tree() -> None:
         "    ├── ✓ ls dir",
         "    ╰── r",
     ]
+
+
+def test_a_theme_marks_signs_and_changes_no_text() -> None:
+    rows = ("○ read a", "✓ read 2 lines", "✕ bash exit 1", "… ls b")
+    drawn = entry(status="failed", prompt="✓ not a row", result="✕ nor this", rows=rows)
+    plain, marked = (tree_lines([drawn], limits=EXPANDED, width=40, theme=theme) for theme in (PLAIN, Ansi()))
+    assert [Text.from_ansi(line).plain for line in marked] == plain
+    assert "\x1b[31m✕\x1b[0m bash exit 1" in marked[4]
+    assert (marked[1].endswith("✓ not a row"), marked[-1].endswith("✕ nor this")) == (True, True)
 
 
 @settings(deadline=None)

@@ -16,7 +16,7 @@ from ohm_subagents import Err, Ohm, Ok
 from ohm_subagents.plugin import Profile, ToolEnded, ToolPolicy, ToolStarted
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Sequence
 
     from ohm_subagents import Envelope, OhmError
     from ohm_subagents.plugin import Result, ToolResult
@@ -39,6 +39,7 @@ class Stage:
     here: Path
     words: tuple[str, ...] = ()
     options: dict[str, Any] = field(default_factory=lambda: {"agent": "claude"})
+    store: str = "memory"
 
     def noted(self, what: str) -> list[Any]:
         """Return the messages that the agent got, in order."""
@@ -46,18 +47,18 @@ class Stage:
         return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
     @asynccontextmanager
-    async def ohm(self, **settings: Any) -> AsyncGenerator[Ohm]:
+    async def ohm(self, *, profiles: Sequence[Profile] = (), **settings: Any) -> AsyncGenerator[Ohm]:
         """An `Ohm` with the backend `mine`, of the type `acp`."""
         backend = {"type": "acp", "command": list(command_of(self.here, *self.words)), "graceMs": 200, **self.options}
         subagents = {"sendToFinished": "resume", "backends": {"mine": backend}, **settings}
-        env = {"PI_CONFIG_DIR": str(self.here), "OHM_SUBAGENTS_STORE": "memory", "PATH": "/usr/bin:/bin"}
+        env = {"PI_CONFIG_DIR": str(self.here), "OHM_SUBAGENTS_STORE": self.store, "PATH": "/usr/bin:/bin"}
         work = self.here / "work"
         work.mkdir(exist_ok=True)
         async with Ohm.open(
             cwd=work,
             env=env,
             config={"subagentBackend": "mine", "subagents": subagents},
-            profiles=[READER, FREE],
+            profiles=[READER, FREE, *profiles],
             plugins=[ohm_acp],
         ) as ohm:
             yield ohm

@@ -94,7 +94,7 @@ class Prompt:
         self.update("tool_call_update", **told, rawInput=args)
         self.update("tool_call_update", **told, status="completed", rawOutput=output)
 
-    def may(self, call: str, kind: str, name: str) -> str:
+    def may(self, call: str, kind: str, name: str, args: Json | None = None) -> str:
         """Ask for permission; whatever else the client says until it answers is read later."""
         options = [
             {"optionId": "always", "name": "Always", "kind": "allow_always"},
@@ -102,7 +102,11 @@ class Prompt:
             {"optionId": "no", "name": "No", "kind": "reject_once"},
         ]
         told = {"toolCallId": call, "title": name, "kind": kind, "_meta": {"a": {"toolName": name}}}
-        asked = {"sessionId": self.session, "toolCall": {**told, "rawInput": {"what": name}}, "options": options}
+        asked = {
+            "sessionId": self.session,
+            "toolCall": {**told, "rawInput": args or {"what": name}},
+            "options": options,
+        }
         send(id=f"ask-{call}", method="session/request_permission", params=asked)
         while (message := read()) is not None:
             if message.get("id") == f"ask-{call}":
@@ -127,6 +131,21 @@ class Prompt:
             chosen = self.may(call, kind, name)
             status = "completed" if chosen == "yes" else "failed"
             self.update("tool_call_update", toolCallId=call, status=status, rawOutput=chosen)
+
+    def do_shell(self) -> None:
+        """Run a command as the tool of an agent does that asks before each call."""
+        import subprocess  # the other scripts start faster without it
+
+        command = self.text.partition("shell ")[2]
+        chosen = self.may("b1", "execute", "Bash", {"command": command})
+        output = subprocess.run(command, shell=True, check=False).returncode if chosen == "yes" else "refused"
+        status = "completed" if chosen == "yes" else "failed"
+        self.update("tool_call_update", toolCallId="b1", status=status, rawOutput=f"{output}")
+
+    def do_shell_in(self) -> None:
+        """Ask for a command, and say besides in which folder it would run."""
+        folder, _, command = self.text.partition("shell-in ")[2].partition(" ")
+        self.may("b1", "execute", "Bash", {"command": command, "cwd": folder})
 
     def do_requests(self) -> None:
         """Ask for what the client does not have, and say what it does not know."""

@@ -43,5 +43,6 @@ class TestAcpBackend(BackendConformance):
             calls_two_tools="Use tools now",
             recalls=("past", "hello"),
             calls_child_tool=f"child-tool {note}",
+            calls_bash="shell echo ran >> conformance_runs",
             cwd=tmp_path,
         )

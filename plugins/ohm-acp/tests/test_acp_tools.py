@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from pathlib import Path
 
+import anyio
 import pytest
 from acp_stage import Stage, answered, calls_of, failed, told
 
-from ohm_subagents import tool
-from ohm_subagents.plugin import ErrorCode, ToolEnded, ToolStarted
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from ohm_subagents import Deny, Handle, Ohm, Request, tool
+from ohm_subagents.plugin import CallRules, ErrorCode, Profile, ToolEnded, ToolPolicy, ToolStarted
 
 pytestmark = pytest.mark.anyio
 slow = pytest.mark.slow  # a process each; what stays quick has one of each kind
@@ -124,3 +123,88 @@ async def test_an_agent_that_takes_no_server_cannot_be_given_tools(tmp_path: Pat
         error = await failed(ohm, "Say hello.", tools=[double])
     assert error.code == ErrorCode.TOOLS_UNSUPPORTED
     assert error.message == "mine takes no MCP server over HTTP, so it cannot be given double."
+
+
+RULED = Profile(
+    id="ruled",
+    name="Ruled",
+    summary="Runs.",
+    prompt="You run.",
+    tools=ToolPolicy(allowed=("bash",), call_rules=(CallRules(deny=("rm *",), source="ruled.md"),)),
+)
+
+
+async def test_the_gate_decides_about_a_command_that_the_agent_asks_for(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    (tmp_path / "work").mkdir()
+    kept = tmp_path / "work" / "kept"
+    kept.touch()
+    async with stage.ohm(profiles=[RULED]) as ohm:
+        envelope = await answered(ohm, f"shell rm {kept}", "ruled")
+    (session,) = stage.noted("sessions")
+    assert session["_meta"]["claudeCode"]["options"]["settings"] == {"permissions": {"ask": ["Bash"]}}
+    assert [one["optionId"] for one in stage.noted("permissions")] == ["no"]
+    assert kept.exists()
+    assert any("a rule of this subagent denies it (ruled.md)" in one for one in told(envelope))
+
+
+@slow
+async def test_an_agent_that_does_not_ask_cannot_keep_rules(tmp_path: Path) -> None:
+    async with Stage(tmp_path, options={"agent": "qwen"}).ohm(profiles=[RULED]) as ohm:
+        error = await failed(ohm, "Say hello.", "ruled")
+    assert error.code == ErrorCode.TOOLS_UNSUPPORTED
+    assert error.message == (
+        "mine cannot keep the rules of the profile: this agent does not ask before each call of a tool."
+    )
+
+
+async def test_a_folder_that_the_agent_adds_to_its_arguments_is_shown_if_it_is_another_one(tmp_path: Path) -> None:
+    """An approval is for arguments: the model, which repeats a call, says only its own."""
+    ruled = replace(RULED, tools=replace(RULED.tools, call_rules=(CallRules(ask=("echo *",), source="ruled.md"),)))
+    shown: list[str] = []
+
+    async def person(request: Request) -> Deny:
+        shown.append(request.arguments)
+        return Deny()
+
+    async with Stage(tmp_path).ohm(profiles=[ruled]) as ohm:
+        with ohm.answering(person, by="callback"):
+            for cwd in (tmp_path / "work", Path("/")):
+                await answered(ohm, f"shell-in {cwd} echo a", "ruled")
+    assert shown == ['{"command":"echo a"}', '{"command":"echo a","cwd":"/"}']
+
+
+@slow
+async def test_a_request_that_outlives_an_agent_without_sessions_is_answered_in_a_new_one(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, store="sqlite")
+    ruled = replace(RULED, tools=replace(RULED.tools, call_rules=(CallRules(ask=("echo *",), source="ruled.md"),)))
+    asked = anyio.Event()
+
+    async def nobody(request: Request) -> Deny:
+        asked.set()
+        await anyio.sleep_forever()
+        return Deny(request.id)
+
+    async with stage.ohm(profiles=[ruled]) as ohm:
+        with ohm.answering(nobody, by="callback"):
+            await ohm.start("ruled", "shell-in / echo a")
+            await asked.wait()
+    async with stage.ohm(profiles=[ruled]) as ohm:
+        (request,) = ohm.requests()
+        (await ohm.answer(request.id, Deny("Not here."))).unwrap()
+        (again,) = await other_requests(ohm, request.id)  # this agent does what the whole prompt says
+        (await ohm.answer(again.id, Deny())).unwrap()
+        handle = ohm.handle(request.task_id)
+        assert isinstance(handle, Handle)
+        envelope = (await handle.wait()).unwrap()
+    first, second = stage.noted("prompts")
+    assert first in second
+    assert "Your call of 'bash'" in second
+    assert "was denied: Not here." in second
+    assert [one for one in told(envelope) if "did not continue its session (it keeps none)" in one]
+
+
+async def other_requests(ohm: Ohm, known: str) -> list[Request]:
+    while not (found := [one for one in ohm.requests() if one.id != known]):  # noqa: ASYNC110  no event tells it
+        await anyio.sleep(0.02)
+    return found

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ohm_backend_cli.hooks import AGENTS
+from ohm_backend_cli.program import PROGRAMS
 from ohm_subagents.contract import RunEvent, SessionId, TaskId
 from ohm_subagents.plugin import ModelPattern, OhmError, Profile, Result, RunOutput, RunRequest, RunSpec
 from ohm_subagents.shell import Ended, Invocation
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract import Thinking
 
 STREAMS = Path(__file__).parent / "streams"
+AGENTS = tuple(program.agent() for program in PROGRAMS)
 DIALECTS = {agent.id: agent.dialect() for agent in AGENTS}
 NAMES = sorted(file.name for file in STREAMS.glob("*.jsonl"))
 ENDED = Ended(code=0)

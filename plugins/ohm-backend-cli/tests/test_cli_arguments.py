@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from cli_streams import DIALECTS, asked, lines, replayed
+from cli_streams import AGENTS, DIALECTS, asked, lines, replayed
 
 from ohm_backend_cli.checkpoint import Checkpoint
-from ohm_backend_cli.hooks import AGENTS
-from ohm_subagents.plugin import DiagnosticRaised, Exchange
+from ohm_subagents.plugin import CallRules, DiagnosticRaised, Exchange
 from ohm_subagents.shell import Invocation
+from ohm_subagents.testing.refusal import Judge
 
 if TYPE_CHECKING:
     from ohm_subagents.plugin import RunRequest
@@ -237,3 +238,11 @@ def test_nothing_is_left_out_silently(cli: str, asks: dict[str, Any], sentences:
     }[cli]
     events = replayed(cli, lines(stream)[:1], request=asked(**asks)).events
     assert [event.diagnostic.message for event in events if isinstance(event, DiagnosticRaised)] == sentences
+
+
+def test_claude_is_allowed_nothing_with_an_effect_beforehand_where_it_has_to_ask(tmp_path: Path) -> None:
+    ruled = asked(tools=ALL, call_rules=(CallRules(ask=("git push *",)),))
+    request = replace(ruled, gate=Judge(None, lambda: 0))
+    assert arguments("claude", request, tmp_path) == (
+        f"{CLAUDE} --tools=Read,Bash,Edit,Write,Grep,Glob --permission-mode dontAsk --input-format stream-json"
+    )

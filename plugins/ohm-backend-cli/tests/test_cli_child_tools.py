@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ import pytest
 import ohm_backend_cli
 from ohm_backend_cli.hooks import ohm_backends
 from ohm_subagents import Envelope, Err, Ohm, OhmError, Ok, Result, tool
-from ohm_subagents.plugin import BackendContext, ErrorCode, ModelPattern, Profile, ToolPolicy
+from ohm_subagents.plugin import BackendContext, CallRules, ErrorCode, ModelPattern, Profile, ToolPolicy
 from ohm_subagents.shell import ShellOptions
 from ohm_subagents.testing import BackendConformance, Scenarios
 
@@ -38,11 +39,16 @@ def command_of(cli: str) -> tuple[str, ...]:
 
 
 def ohm_on(
-    cli: str, home: Path, *profiles: Profile, suites: tuple[str, ...] = (), **env: str
+    cli: str,
+    home: Path,
+    *profiles: Profile,
+    suites: tuple[str, ...] = (),
+    command: tuple[str, ...] = (),
+    **env: str,
 ) -> AbstractAsyncContextManager[Ohm]:
     config = {
         "subagentBackend": cli,
-        "subagents": {"model": MODELS[cli], "backends": {cli: {"command": [*command_of(cli)]}}},
+        "subagents": {"model": MODELS[cli], "backends": {cli: {"command": [*(command or command_of(cli))]}}},
     }
     given = {"PI_CONFIG_DIR": str(home), "OHM_SUBAGENTS_STORE": "memory", "PATH": "/usr/bin:/bin", **env}
     more: dict[str, Any] = {"suites": suites} if suites else {}
@@ -201,6 +207,48 @@ def test_on_trio_a_run_goes_without_child_tools_and_says_so(tmp_path: Path) -> N
     assert demanding.err_value.code == ErrorCode.EVENT_LOOP_UNSUPPORTED
 
 
+RULED = Profile(
+    id="ruled",
+    name="Ruled",
+    summary="Runs.",
+    prompt="",
+    tools=ToolPolicy(allowed=("bash",), call_rules=(CallRules(deny=("rm *",), source="ruled.md"),)),
+)
+
+
+@pytest.mark.anyio
+async def test_claude_asks_before_a_command_and_another_cli_says_that_it_cannot(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    kept.touch()
+    async with ohm_on("claude", tmp_path, RULED) as ohm:
+        envelope = (await ohm.run("ruled", f"SHELL rm {kept}\nSHELL touch made")).unwrap()
+    async with ohm_on("codex", tmp_path, RULED) as ohm:
+        refused = (await ohm.run("ruled", "SHELL touch made")).unwrap_err()
+    assert kept.exists()
+    assert (tmp_path / "made").exists()
+    assert [row.split(" ")[0] for row in envelope.tool_rows or ()] == ["○", "✕", "○", "✓"]
+    assert refused.code == ErrorCode.TOOLS_UNSUPPORTED
+    assert refused.message.startswith("Backend 'codex' cannot keep the rules of profile 'ruled'")
+
+
+@pytest.mark.anyio
+async def test_a_call_that_claude_gives_up_is_not_asked_about_any_more(tmp_path: Path) -> None:
+    asking = Profile(
+        id="asking",
+        name="Asking",
+        summary="Asks.",
+        prompt="",
+        tools=ToolPolicy(allowed=("bash",), call_rules=(CallRules(ask=("*",), source="a rule"),)),
+    )
+    async with ohm_on("claude", tmp_path, asking) as ohm:
+        handle = await ohm.start("asking", "SHELL leave")
+        events = [event async for event in handle.events()]
+        assert ohm.requests() == ()
+    (given,) = [event for event in events if event.kind == "answer_given"]
+    assert given.by == "cancel"
+    assert [event.kind for event in events if event.kind == "run_ended"]
+
+
 @pytest.mark.slow
 class TestConformance(BackendConformance):
     test_preparing_answers_with_a_result = None  # type: ignore[assignment]  # there is nothing to prepare
@@ -228,7 +276,28 @@ class TestConformance(BackendConformance):
             calls_two_tools="READ\nREAD",
             recalls=("RECALL", "before"),
             calls_child_tool=does("CALL", "conformance_note", {"text": "noted"}),
+            calls_bash="SHELL echo ran >> conformance_runs",
             tools=("read",),
             model=ModelPattern(provider=provider, model=name),
             cwd=tmp_path,
         )
+
+
+@pytest.mark.anyio
+async def test_the_release_of_an_agent_is_kept_with_the_launch_as_its_npm_package_has_it(tmp_path: Path) -> None:
+    package = tmp_path / "node_modules" / "@openai" / "codex"
+    (package / "bin").mkdir(parents=True)
+    program = package / "bin" / "codex"
+    program.write_text(f'#!/bin/sh\nexec {shlex.join(command_of("codex"))} "$@"\n')
+    program.chmod(0o755)
+    (tmp_path / "node_modules" / ".bin").mkdir()
+    (tmp_path / "node_modules" / ".bin" / "codex").symlink_to(program)
+    kept: list[object] = []
+    for text in ('{"version": "0.169.0"}', '{"version": 3}', "{"):
+        (package / "package.json").write_text(text)
+        async with ohm_on(
+            "codex", tmp_path, profile(), command=(str(tmp_path / "node_modules" / ".bin" / "codex"),)
+        ) as ohm:
+            task = ohm.task(f"{(await ohm.run('worker', 'READ')).unwrap().task_id}")
+            kept.append(task.launch.programs if task and task.launch else None)
+    assert kept == [{"codex": "0.169.0"}, {}, {}]

@@ -27,7 +27,8 @@ def test_there_is_a_backend_for_each_cli() -> None:
     assert list(specs) == ["claude", "codex", "opencode", "gemini", "qwen"]
     wanted = frozenset({Capability.SESSIONS, Capability.USAGE, Capability.FILES})
     taking = {id for id, spec in specs.items() if spec.capabilities == wanted | {Capability.CHILD_TOOLS}}
-    assert taking == {"claude", "codex", "opencode", "qwen"}
+    assert taking == {"codex", "opencode", "qwen"}
+    assert specs["claude"].capabilities == wanted | {Capability.CHILD_TOOLS, Capability.CALL_RULES}
     assert specs["gemini"].capabilities == wanted
 
 
@@ -36,11 +37,12 @@ def test_a_backend_of_the_same_agent_stays_open() -> None:
     assert [spec.open for spec in ohm_backends(one)] == [spec.open for spec in ohm_backends(other)]
 
 
-def test_asking_for_the_backends_loads_no_model_library() -> None:
+def test_asking_for_the_backends_loads_no_model_library_and_nothing_that_runs_an_agent() -> None:
     code = (
         "import sys, ohm_backend_cli; from ohm_subagents.plugin import BackendContext;"
         "list(ohm_backend_cli.ohm_backends(BackendContext()));"
-        "print({'pydantic_ai', 'openai', 'mcp', 'uvicorn'} & set(sys.modules))"
+        "models = {'pydantic_ai', 'openai', 'mcp', 'uvicorn'};"
+        "print((models | {'ohm_backend_cli.agent', 'ohm_subagents.shell.process'}) & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"

@@ -7,10 +7,9 @@ import tomllib
 from typing import TYPE_CHECKING
 
 import pytest
-from cli_streams import asked
+from cli_streams import AGENTS, asked
 
 from ohm_backend_cli import ohm_backends
-from ohm_backend_cli.hooks import AGENTS
 from ohm_backend_cli.service import advised
 from ohm_backend_cli.start import Link
 from ohm_subagents import Ohm
@@ -120,7 +119,7 @@ def test_an_unknown_model_of_a_service_comes_with_the_api_that_was_asked() -> No
 def test_opencode_names_the_cause_that_only_its_log_has() -> None:
     said = "Unexpected server error. Check server logs for details."
     log = 'level=ERROR message=failed error="ProviderModelNotFoundError: Model not found: a/b." cause="…"'
-    cause = BY_ID["opencode"].cause
+    cause = BY_ID["opencode"].ending.cause
     assert cause(said, Ended(code=1, stderr=log)) == "ProviderModelNotFoundError: Model not found: a/b."
     assert cause(said, Ended(code=1)) == said
     assert cause("no such route", Ended(code=1, stderr=log)) == "no such route"

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from cli_streams import DIALECTS, NAMES, STREAMS, asked, cli_of, ended, lines, replayed
+from cli_streams import AGENTS, DIALECTS, NAMES, STREAMS, asked, cli_of, ended, lines, replayed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ohm_backend_cli.hooks import AGENTS
 from ohm_subagents.plugin import Checkpointed, DiagnosticRaised, Err, Ok, ToolEnded, ToolStarted, Usage, UsageAdded
 from ohm_subagents.shell import Ended, Invocation
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import stat
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -64,6 +64,7 @@ class Stage:
 
     cli: str
     here: Path
+    profiles: tuple[Profile, ...] | None = (READER,)
 
     def plays(self, *cases: str, kept: int | None = None) -> None:
         """Let it print recorded cases, call by call, each cut to `kept` bytes."""
@@ -83,20 +84,22 @@ class Stage:
         calls: list[dict[str, Any]] = json.loads((self.here / "calls.json").read_text())
         return calls
 
-    def ohm(self, **env: str) -> AbstractAsyncContextManager[Ohm]:
-        """An `Ohm` whose subagents it runs."""
+    def ohm(self, *, fallback: str = "", unattended: str | None = None, **env: str) -> AbstractAsyncContextManager[Ohm]:
+        """An `Ohm` whose subagents it runs; `fallback` is the model that is asked when the usual one fails."""
         config = {
             "subagentBackend": self.cli,
             "subagents": {
-                "model": MODELS[self.cli],
+                "model": "usual" if fallback else MODELS[self.cli],
+                "models": {"usual": {"model": MODELS[self.cli], "fallback": [fallback]}} if fallback else {},
                 "sendToFinished": "resume",
+                "requests": {"unattended": unattended},
                 "backends": {self.cli: {"command": [str(self.here / "program")]}},
             },
         }
         work = self.here / "work"
         work.mkdir(exist_ok=True)
         given = {"PI_CONFIG_DIR": str(self.here), "OHM_SUBAGENTS_STORE": "memory", "PATH": "/usr/bin:/bin", **env}
-        return Ohm.open(cwd=work, env=given, config=config, profiles=[READER], plugins=[ohm_backend_cli])
+        return Ohm.open(cwd=work, env=given, config=config, profiles=self.profiles, plugins=[ohm_backend_cli])
 
 
 @pytest.fixture
@@ -213,3 +216,35 @@ async def test_a_command_that_is_not_there_is_one_sentence_with_how_to_install_i
     assert outcome.err_value.code == ErrorCode.COMMAND_UNUSABLE
     assert '"claude"' in outcome.err_value.message
     assert "npm install -g @anthropic-ai/claude-code" in outcome.err_value.advice
+
+
+async def test_the_next_model_is_asked_when_the_first_one_fails(stage: Stage) -> None:
+    stage.plays("http401", "shell")
+    provider = MODELS[stage.cli].partition("/")[0]
+    async with stage.ohm(fallback=f"{provider}/spare-2") as ohm:
+        envelope = (await ohm.run("reader", "Go.")).unwrap()
+    used = [(one.model, one.why) for one in envelope.models_used or ()]
+    first, second = ("\n".join(call["argv"]) + call["env"].get("OPENAI_MODEL", "") for call in stage.calls())
+    assert used == [
+        (MODELS[stage.cli], "configured as usual"),
+        (f"{provider}/spare-2", f"authentication of {MODELS[stage.cli]}"),
+    ]
+    assert "spare-2" in second
+    assert "spare-2" not in first
+
+
+@pytest.mark.parametrize("stage", ["gemini"], indirect=True)
+async def test_a_cli_that_cannot_be_asked_about_calls_says_so_or_is_refused(stage: Stage) -> None:
+    stage = replace(stage, profiles=None)  # those that ship
+    stage = replace(stage, profiles=None)
+    stage.plays("shell")
+    async with stage.ohm() as ohm:
+        envelope = (await ohm.run("task", "Look.")).unwrap()
+    async with stage.ohm(unattended="deny") as ohm:
+        error = (await ohm.run("task", "Look.")).unwrap_err()
+    assert any(
+        told.startswith("Calls of 'bash' are not asked about: the backend 'gemini'")
+        for told in envelope.diagnostics or ()
+    )
+    assert error.code == ErrorCode.TOOLS_UNSUPPORTED
+    assert len(stage.calls()) == 1

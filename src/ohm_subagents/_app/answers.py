@@ -30,6 +30,8 @@ def answer_of(task: Task, result_type: type[DataT] | None) -> Result[Envelope[Da
     """Return the envelope of a success; else the error, which names the task that holds what was done."""
     if task.status == "succeeded":
         return _answer(project_task(task, output_max_chars=WHOLE), task, result_type)
+    if not task.is_terminal:
+        return Err(_goes_on(task))
     return Err(task.error or _cancelled(task.summary, task.id))
 
 
@@ -37,6 +39,8 @@ def answer_to_follow_up(reply: SendReply, result_type: type[DataT] | None) -> Re
     """Return the envelope of a follow-up that was answered, or its error."""
     if reply.run is not None and isinstance(reply.run.outcome, Failed):
         return Err(reply.run.outcome.error)
+    if not reply.task.is_terminal:
+        return Err(_goes_on(reply.task))
     envelope = project_sent(reply, output_max_chars=WHOLE)
     if envelope.status == "cancelled":
         return Err(_cancelled(envelope.summary, reply.task.id))
@@ -71,6 +75,24 @@ def _with_json(envelope: Envelope, task: Task) -> Envelope:
         return envelope.model_copy(update={"data": json.loads(final.result)})
     except (ValueError, RecursionError):  # a backend that hands in answers itself may hand in anything
         return envelope
+
+
+def _goes_on(task: Task) -> OhmError:
+    if task.requests:
+        return OhmError(
+            code=ErrorCode.WAIT_TIMEOUT,
+            message=f"Task '{task.id}' waits for an answer to the request '{task.requests[0].id}'.",
+            advice="Answer it by Ohm.answer or `ohm answer`, then wait for the task by Ohm.handle(task_id).",
+            retryable=True,
+            task_id=task.id,
+        )
+    return OhmError(
+        code=ErrorCode.WAIT_TIMEOUT,
+        message=f"Task '{task.id}' has not answered in time, and goes on in the background.",
+        advice="Wait for it by its handle: Ohm.handle(task_id).",
+        retryable=True,
+        task_id=task.id,
+    )
 
 
 def _cancelled(summary: str, task_id: str) -> OhmError:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._app.mounting import MountedSuites
 from ohm_subagents._app.services import Services, services_of
-from ohm_subagents._config.env import agent_dir, cache_dir, config_dir, home_dir, nesting, nesting_depth
+from ohm_subagents._config.env import agent_dir, cache_dir, ceiling_above, config_dir, home_dir, nesting, nesting_depth
 from ohm_subagents._config.load import CONFIG_FILE, DEFAULT, LoadedConfig, load_config
 from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents._config.trust import read_trust
@@ -26,6 +26,7 @@ from ohm_subagents._plugins.stores import RetentionPolicy, StoreRequest
 from ohm_subagents._policy.entries import (
     unmatched_agents,
     unmatched_backends,
+    unmatched_delegates,
     unmatched_entries,
     unmatched_plugins,
     unmatched_suites,
@@ -95,6 +96,7 @@ class Assembly:
         yield from unmatched(permissions, ruled, unlisted=sources, hidden=hidden)
         if isinstance(self.loaded, Ok):
             yield from unmatched_entries(self.loaded.ok_value, ruled, unlisted=sources)
+            yield from unmatched_delegates(self.loaded.ok_value, self.catalog.profiles, ruled)
             yield from unmatched_backends(self.loaded.ok_value, self.host.backends(), self.host.backend_types)
             yield from unmatched_suites(self.loaded.ok_value, self.host.tool_suites())
             yield from unmatched_plugins(self.loaded.ok_value, self.host.installed(), commands_of_plugins)
@@ -121,6 +123,7 @@ class Assembly:
                 tool_sources=self.mounted.sources,
                 depth=nesting_depth(self.sources.env),
                 env=self.sources.env,
+                above=ceiling_above(self.sources.env),
             )
         )
 
@@ -142,6 +145,7 @@ class Assembly:
             directory=config_dir(self.sources.env),
             clock=clock,
             policy=self.retention,
+            env=self.sources.env,
             sync=settings.store_sync,
             name_of=lambda profile_id: names.get(profile_id, profile_id),
         )
@@ -240,6 +244,7 @@ def _catalog(host: PluginHost, config: OhmConfig, written: Mapping[str, JsonValu
         plugin_profiles=host.profiles(written, place),
         may_replace=lambda one: one.agent is not None and config.subagents.agent_profiles is not None,
         trusts=place.trusts,
+        menu=config.subagents.menu,
     )
 
 

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Final
 import anyio
 from anyio.lowlevel import checkpoint
 
-from ohm_subagents._app.streams import EventStream, end_of, past_of
+from ohm_subagents._app.streams import EventStream, past_of
 from ohm_subagents._orchestrator.call_context import part_of
 from ohm_subagents._orchestrator.observe.call import ProgramCall
+from ohm_subagents._orchestrator.observe.observers import Follower
 from ohm_subagents._orchestrator.task_options import NO_OPTIONS
 from ohm_subagents._plugins.stores import TaskQuery
+from ohm_subagents._store.following import end_of
 from ohm_subagents._tools.tool import refused
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.events import TaskSettled
@@ -22,7 +24,7 @@ from ohm_subagents.contract.result import Ok
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 
-    from ohm_subagents._orchestrator.orchestrator import Orchestrator
+    from ohm_subagents._app.commanding import Commanding
     from ohm_subagents._orchestrator.task_options import TaskOptions
     from ohm_subagents._plugins.stores import Store
     from ohm_subagents._plugins.suites.tool import ToolResult
@@ -40,7 +42,7 @@ LONGEST_ID: Final = 200
 _CLOSED: Final = OhmError(code=ErrorCode.TASK_ABORTED, message="The Ohm that owned the call was closed.")
 
 
-class CallState:
+class CallState(Follower):
     """One call: the tasks that it has started, its result, and who reads its events.
 
     Fields:
@@ -48,6 +50,7 @@ class CallState:
         abort: set to end the call early; None for one whose tasks are only collected.
         over: set once there is a result.
         streams: the readers of events.
+        told: the tasks whose end the result tells.
     """
 
     def __init__(self, call_id: CallId, tasks: Iterable[ListedTask] = (), *, is_collected: bool = False) -> None:
@@ -57,6 +60,7 @@ class CallState:
         self.over = anyio.Event()
         self.result: ToolResult | None = None
         self.streams: list[EventStream] = []
+        self.told: set[TaskId] = set()
 
     @property
     def is_finished(self) -> bool:
@@ -71,10 +75,16 @@ class CallState:
             stream.notify(task, event)
         self._end_streams()
 
+    def leave(self, task: Task) -> None:
+        """Wait no more for a task that goes on in another process, if at all."""
+        if task.assignment.call == self.id:
+            self.is_settled[task.id] = True
+        self._end_streams()
+
     async def run(self, work: Callable[[], Awaitable[ToolResult]], options: TaskOptions) -> None:
         """Carry out the call and keep its result."""
         try:
-            with part_of(ProgramCall(id=self.id, observer=self, options=options)):
+            with part_of(ProgramCall(id=self.id, observer=self, options=options, told=self.told)):
                 self.result = await work()
         finally:
             self.result = refused(_CLOSED) if self.result is None else self.result
@@ -96,7 +106,7 @@ class Call:
     It ends with its `Ohm`. After a restart the tasks that it had started are still found by its id.
     """
 
-    def __init__(self, state: CallState, engine: Orchestrator, store: Store) -> None:
+    def __init__(self, state: CallState, engine: Commanding, store: Store) -> None:
         """Use `Ohm.begin`."""
         self._state = state
         self._engine = engine
@@ -111,6 +121,11 @@ class Call:
     def task_ids(self) -> tuple[TaskId, ...]:
         """The tasks that the call has started so far, in their order."""
         return tuple(self._state.is_settled)
+
+    @property
+    def told_ids(self) -> frozenset[TaskId]:
+        """The tasks whose end the result tells, also such as another call has started."""
+        return frozenset(self._state.told)
 
     @property
     def result(self) -> ToolResult | None:
@@ -132,7 +147,8 @@ class Call:
         self._engine.check_open()
         state = self._state
         is_ended = state.abort is not None and not state.over.is_set()
-        stopped = [self._engine.stop(task_id) for task_id, is_settled in state.is_settled.items() if not is_settled]
+        unsettled = [task_id for task_id, is_settled in state.is_settled.items() if not is_settled]
+        stopped = [await self._engine.stop(task_id) for task_id in unsettled]
         if state.abort is not None:
             state.abort.set()
         await checkpoint()
@@ -161,7 +177,8 @@ class Call:
                     if isinstance(each.event, TaskSettled) and each.task_id in unsettled:
                         unsettled.remove(each.task_id)
                 for task in self._tasks(unsettled):  # another process has run it
-                    yield end_of(task)
+                    if task.is_terminal:
+                        yield end_of(task)
             finally:
                 if stream in state.streams:
                     state.streams.remove(stream)
@@ -176,7 +193,7 @@ class Calls:
 
     def __init__(
         self,
-        engine: Orchestrator,
+        engine: Commanding,
         store: Store,
         *,
         spawn: Callable[[Callable[[], Awaitable[None]]], None],

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from secrets import token_hex
 from typing import TYPE_CHECKING, Unpack, overload
 
 from anyio.lowlevel import checkpoint
 
 from ohm_subagents._app.answers import answer_of, envelope_of
+from ohm_subagents._app.deliveries import Deliveries, named_consumer
 from ohm_subagents._app.handle import Handle, one_item, start_item
-from ohm_subagents._app.options import CallOptions, RunOptions, overrides_of, parent_of, task_options
+from ohm_subagents._app.options import CallOptions, RunOptions, background_after, overrides_of, parent_of, task_options
 from ohm_subagents._plugins.suites.tool import ToolCall, ToolResult
 from ohm_subagents._tools.tool import as_json, unknown_tool
 from ohm_subagents.contract.commands import Start, StartItem
@@ -17,19 +19,22 @@ from ohm_subagents.contract.ids import CallId, TaskId
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+    from contextlib import AbstractContextManager
 
     import anyio
     from pydantic import JsonValue
 
     from ohm_subagents._app.calls import Call
     from ohm_subagents._app.engine import Engine
+    from ohm_subagents._app.mailbox import Mailbox
     from ohm_subagents._plugins.suites.observer import Observer
     from ohm_subagents._plugins.suites.tool import OnUpdate, Tool
     from ohm_subagents.contract.envelope import DataT, Envelope
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.events import TaskEvent
     from ohm_subagents.contract.profile import Profile
+    from ohm_subagents.contract.requests import Answer, AnsweredBy, Request
     from ohm_subagents.contract.task import Task
 
 
@@ -78,6 +83,7 @@ class Delegation:
         Nothing is lost then: `error.task_id` names the task, and `task(...)` and `envelope(...)` hold what it did.
         `profile` is an id of the roster, or a profile of your own. With a `result_type` that pydantic knows, say a
         model, a dataclass or `list[str]`, the subagent has to hand in such an answer, and `data` of the envelope is it.
+        After `background_after_ms` it is `task_wait_timeout`: the task goes on, and `handle(error.task_id)` finds it.
         """
         _, command = self._start_of(profile, prompt, options, result_type)
         match one_item(await self._engine.orchestrator.execute(command, observer=observer)):
@@ -104,7 +110,8 @@ class Delegation:
     ) -> Handle[DataT]:
         """Start one task in the background, whatever `asyncStart` says: that is about models, this is your program.
 
-        A refused start gives a handle too; its `wait` answers why. The task is cancelled when this `Ohm` closes.
+        A refused start gives a handle too; its `wait` answers why. The task is cancelled when this `Ohm` closes, if it
+        does not wait for an answer that may come later (`Ohm.open`).
         """
         item, command = self._start_of(profile, prompt, options, result_type)
         started = one_item(await self._engine.orchestrator.execute(replace(command, background=True)))
@@ -116,7 +123,13 @@ class Delegation:
     ) -> tuple[StartItem, Start]:
         overrides = overrides_of(options, result_type, self._engine.child_tool)
         item = start_item(profile, prompt, options, overrides)
-        return item, Start(items=(item,), by_program=True, budget=options.get("budget"), parent=parent_of(options))
+        return item, Start(
+            items=(item,),
+            by_program=True,
+            background_after_ms=background_after(options),
+            budget=options.get("budget"),
+            parent=parent_of(options),
+        )
 
     async def call(
         self,
@@ -183,6 +196,72 @@ class Delegation:
         """
         self._engine.orchestrator.check_open()
         return self._engine.all_events(with_checkpoints=with_checkpoints)
+
+    def deliveries(self, consumer: str, *, session: str | None = None, calls: str | None = None) -> Deliveries:
+        """Iterate over the tasks of the store that settle, each once it is safely there, until this `Ohm` closes.
+
+        `consumer` is a name of yours under which the store keeps what was acknowledged (`Delivery.ack`); what was not
+        comes again, in order, to the next one of that name, after a restart too. A new name begins with what has
+        settled since this `Ohm` was opened. `session` and `calls` choose tasks of one session, and of calls whose id
+        begins with a text of yours. Iterate once at a time for each name: two iterators of one name are both given
+        what neither has acknowledged. Raises ValueError for a name that is none.
+        """
+        self._engine.orchestrator.check_open()
+        outboxes = self._engine.outboxes
+        named = named_consumer(consumer, session=session, calls=calls)
+        return outboxes.deliveries(named, outboxes.of_store, output_max_chars=self._engine.output_max_chars)
+
+    def mailbox(self, parent: str | None = None) -> Mailbox:
+        """Open the mailbox of a parent agent: its calls, and the results of their background tasks for its next turn.
+
+        `parent` is a name of yours for a parent that goes on after a restart, whose results then wait for it in the
+        store. Without one, the mailbox ends with this `Ohm`. Raises ValueError for a name that is none.
+        """
+        from ohm_subagents._app.mailbox import SEPARATOR, Mailbox  # noqa: PLC0415  most have none
+
+        self._engine.orchestrator.check_open()
+        outboxes, name = self._engine.outboxes, token_hex(8) if parent is None else parent
+        outbox = outboxes.of_process if parent is None else outboxes.of_store
+        named = named_consumer(name, session=None, calls=f"{name}{SEPARATOR}")
+        deliveries = outboxes.deliveries(named, outbox, output_max_chars=self._engine.output_max_chars)
+        return Mailbox(self, deliveries, parent=name)
+
+    def forget_consumer(self, consumer: str) -> None:
+        """Keep nothing any more for a consumer of `deliveries` that will not come again."""
+        self._engine.orchestrator.check_open()
+        self._engine.outboxes.of_store.forget(consumer)
+
+    def requests(self) -> tuple[Request, ...]:
+        """Return the requests of subagents that wait for an answer, oldest first."""
+        self._engine.orchestrator.check_open()
+        return self._engine.answering.open_requests()
+
+    async def answer(self, request_id: str, answer: Answer, *, by: AnsweredBy = "program") -> Result[Request, OhmError]:
+        """Answer a request of a subagent; its run goes on once the answer is stored. The first answer counts.
+
+        `Approve` and `Deny` are for a tool call, `Text` is for a question. Returns the request, or
+        `unknown_request_id`, `request_closed` or `invalid_answer`. `by` is for doors that pass on an answer.
+        """
+        self._engine.orchestrator.check_open()
+        return await self._engine.answering.answer(request_id, answer, by)
+
+    def answering(
+        self,
+        callback: Callable[[Request], Awaitable[Answer | None]],
+        *,
+        by: AnsweredBy,
+        attends: Callable[[tuple[TaskId, ...]], bool] | None = None,
+    ) -> AbstractContextManager[None]:
+        """Ask `callback` about each request that is made while the context is open, as `approvals` of `Ohm.open` is.
+
+        `by` says for whom it answers: as `program`, `host` or `callback` it is also asked about requests whose process
+        has ended, of tasks in the directory of this `Ohm`, and these go on here; as `terminal`, `editor` or `client` it
+        is not. None leaves a request to others: to another callback, and to `Ohm.answer`. The first answer counts, and
+        the callbacks that have not answered by then are cancelled. `attends` gets the ids of the tasks from the root to
+        the one that asks, and returns True for those that this callback can answer for; None is all. Without anybody to
+        ask, `subagents.requests.unattended` says what becomes of a call that a rule asks about.
+        """
+        return self._engine.orphans.answering(callback, by, attends)
 
     def task(self, task_id: str) -> Task | None:
         """Return the newest state of a task: whole output, events, usage. None if it is unknown or expired."""

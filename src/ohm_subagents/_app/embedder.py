@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar, cast
+from uuid import UUID, uuid4
 
 from ohm_subagents._app.sources import system_clock
 from ohm_subagents._concurrency.faults import FaultError, error_line
+from ohm_subagents._orchestrator.new_ids import not_kept, trusted
+from ohm_subagents._plugins.suites.embedding import Host
+from ohm_subagents.contract.ids import task_ids
 from ohm_subagents.contract.usage import MOST
 
 if TYPE_CHECKING:
@@ -14,9 +19,13 @@ if TYPE_CHECKING:
 
     from ohm_subagents._app.sources import Sources
     from ohm_subagents._orchestrator.observe.host_faults import HostFaults
-    from ohm_subagents._plugins.suites.embedding import Host, WidgetPlacement
+    from ohm_subagents._plugins.stores import Store
+    from ohm_subagents._plugins.suites.delivery import Delivery
+    from ohm_subagents._plugins.suites.embedding import WidgetPlacement
     from ohm_subagents._plugins.suites.tool import JsonObject
-    from ohm_subagents.contract.ids import Clock
+    from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.contract.ids import Clock, TaskId
+    from ohm_subagents.contract.result import Result
 
 Answer = TypeVar("Answer")
 LONGEST_ID: Final = 200
@@ -74,6 +83,12 @@ def session_file(sources: Sources) -> Path | None:
         return None
 
 
+def is_notified(host: Host | None) -> bool:
+    """Return True for a host that wants to be told of tasks that settle in the background."""
+    notify = getattr(type(host), "notify", None)
+    return notify is not None and notify is not Host.notify
+
+
 class SteadyHost:
     """The host of a program: what it raises becomes an `Exception`, and is noted once."""
 
@@ -108,6 +123,10 @@ class SteadyHost:
     def active_tools(self) -> Sequence[str]:
         return self._asked(self._host.active_tools)
 
+    def notify(self, delivery: Delivery) -> None:
+        with suppress(Exception):  # it is noted; the task is settled whatever the host makes of it
+            self._asked(lambda: self._host.notify(delivery))
+
     def session_file(self) -> Path | None:
         found = self._asked(self._host.session_file)
         return None if found is None else Path(found)
@@ -124,3 +143,23 @@ class SteadyHost:
             if isinstance(exc, Exception):
                 raise
             raise FaultError(error_line(exc)) from exc
+
+
+class IdMakers(NamedTuple):
+    """The functions of the program that make ids; None for our own."""
+
+    task_id: Callable[[], str] | None
+    uuid: Callable[[], UUID] | None
+
+    def of_sessions(self, sources: Sources) -> Callable[[], UUID]:
+        """Return what makes the ids of sessions."""
+        return uuid4 if self.uuid is None else steady(self.uuid, "new_uuid", sources.faults, own=uuid4, of=UUID)
+
+    def of_tasks(self, sources: Sources, store: Store) -> Callable[[], Result[TaskId, OhmError]]:
+        """Return what makes the ids of tasks; our own are looked up only where the clock in them was passed in, too."""
+        counted = task_ids(sources.clock, first=store.first_sequence)
+        given = self.task_id
+        if given is None and sources.clock is system_clock:
+            return trusted(counted)
+        ids = counted if given is None else steady(given, "new_task_id", sources.faults, own=counted, of=str)
+        return not_kept(ids, store)

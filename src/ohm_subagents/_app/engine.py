@@ -7,18 +7,25 @@ from functools import partial
 from pathlib import Path
 from secrets import SystemRandom
 from typing import TYPE_CHECKING
-from uuid import UUID, uuid4
 
 from ohm_subagents._app.calls import Calls
-from ohm_subagents._app.embedder import session_file, steady
+from ohm_subagents._app.deliveries import Outboxes
+from ohm_subagents._app.embedder import is_notified, session_file
 from ohm_subagents._app.host_events import HostEvents
 from ohm_subagents._app.known_secrets import KnownSecrets
 from ohm_subagents._app.mounting import TASK, mount_all, settings_of, taken_names
-from ohm_subagents._app.sources import system_clock
+from ohm_subagents._app.served import served_parts
 from ohm_subagents._app.streams import EventStream
 from ohm_subagents._concurrency.faults import error_line
-from ohm_subagents._orchestrator.new_ids import not_kept, trusted
+from ohm_subagents._config.approved_calls import ApprovedCalls
+from ohm_subagents._config.env import config_dir
+from ohm_subagents._orchestrator.answering import Answering
+from ohm_subagents._orchestrator.attachment import Attachment
 from ohm_subagents._orchestrator.orchestrator import Orchestrator
+from ohm_subagents._orchestrator.orphans import Orphans
+from ohm_subagents._orchestrator.received import ReceivedCommands
+from ohm_subagents._orchestrator.run.drive import Shared
+from ohm_subagents._orchestrator.run.requests import Requests
 from ohm_subagents._orchestrator.run.throttle import Throttle
 from ohm_subagents._orchestrator.running import RunningTasks
 from ohm_subagents._orchestrator.warming import warmed_up
@@ -34,7 +41,6 @@ from ohm_subagents._tools.tool import result_of
 from ohm_subagents._views.status import status_line
 from ohm_subagents.contract.commands import Wait
 from ohm_subagents.contract.diagnostics import Diagnostic
-from ohm_subagents.contract.ids import task_ids
 from ohm_subagents.contract.replies import Accepted, StartReply, TasksReply
 from ohm_subagents.contract.result import Err, Ok
 
@@ -45,19 +51,19 @@ if TYPE_CHECKING:
 
     from ohm_subagents._app.assembly import Assembly
     from ohm_subagents._app.background import Background
-    from ohm_subagents._app.sources import Sources
+    from ohm_subagents._app.commanding import Answers, Attendance, Commanding
+    from ohm_subagents._app.embedder import IdMakers
+    from ohm_subagents._app.served.link import Link
     from ohm_subagents._plugins.backends.pool import BackendPool
     from ohm_subagents._plugins.stores import Store
     from ohm_subagents._plugins.suites.embedding import Host
     from ohm_subagents._plugins.suites.interface import DiagnosticSource, ToolSuiteSpec
     from ohm_subagents._plugins.suites.settings import Settings
     from ohm_subagents._plugins.suites.tool import ToolResult, ToolSource
-    from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.events import TaskEvent
     from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.place import Place
     from ohm_subagents.contract.profile import Profile
-    from ohm_subagents.contract.result import Result
     from ohm_subagents.redaction.redactor import Redaction
 
 
@@ -71,34 +77,55 @@ class Engine:
         group: TaskGroup,
         pool: BackendPool,
         store: Store,
-        new_task_id: Callable[[], str] | None,
-        new_uuid: Callable[[], UUID] | None,
+        ids: IdMakers,
         suites: tuple[str, ...] | None,
         background: Background,
+        link: Link | None = None,
     ) -> None:
-        self.store = store
-        self._pool = pool
-        self._background = background
-        self._suites = suites
-        self._new_uuid = (
-            uuid4 if new_uuid is None else steady(new_uuid, "new_uuid", assembly.sources.faults, own=uuid4, of=UUID)
-        )
+        self.store, sources = store, assembly.sources
+        self._pool, self._background, self._suites = pool, background, suites
+        self._new_uuid = ids.of_sessions(sources)
         self._memories: dict[str, dict[str, object]] = {}
         self._throttle = Throttle(jitter=SystemRandom().random)
+        self.requests = Requests(
+            store=store,
+            clock=sources.clock,
+            logger=sources.logger,
+            spawn=background.spawn,
+            always=ApprovedCalls(config_dir(sources.env)),
+            approvals=sources.approvals,
+        )
+        shared = Shared(pool, self._throttle, self.requests)
         self._running = RunningTasks(
             group=group,
-            pool=pool,
             store=store,
-            clock=assembly.sources.clock,
-            new_id=_new_ids(new_task_id, assembly.sources, store),
-            logger=assembly.sources.logger,
-            faults=assembly.sources.faults,
-            throttle=self._throttle,
+            clock=sources.clock,
+            new_id=ids.of_tasks(sources, store),
+            logger=sources.logger,
+            faults=sources.faults,
+            shared=shared,
         )
-        self.orchestrator = Orchestrator(context=lambda: self._context, running=self._running, store=store)
+        answering = Answering(context=lambda: self._context, running=self._running, shared=shared, store=store)
+        self.answering: Answers = answering
+        self.orphans: Attendance = Orphans(answering, self.requests, background.spawn, cwd=self._cwd)
+        self.orchestrator: Commanding = Orchestrator(
+            context=lambda: self._context, running=self._running, store=store, answering=answering
+        )
+        self.received = ReceivedCommands(self.orchestrator, self._running, store, redaction=self.redaction)
+        if link is not None:
+            self.orchestrator, self.answering, self.orphans = served_parts(link, store, answering)
         self.calls = Calls(self.orchestrator, store, spawn=background.spawn, collect=self._collected)
+        self.outboxes = Outboxes(self.orchestrator, store)
+        if (host := sources.host) is not None and is_notified(sources.given_host):
+            self.outboxes.tell(host, is_awaited=self._running.is_awaited, output_max_chars=self.output_max_chars)
         self._streams: set[EventStream] = set()
         self._take_over(assembly, ours=())
+
+    async def take_up(self) -> None:
+        """Go on with the tasks that a process which has died has left to their backends."""
+        clock, running = self.assembly.sources.clock, self._running
+        attachment = Attachment(context=lambda: self._context, running=running, store=self.store, clock=clock)
+        await attachment.take_up(self.assembly.place.cwd)
 
     def replace(self, assembly: Assembly) -> None:
         """Follow another assembly from now on; runs that go on keep what they were started with."""
@@ -125,7 +152,11 @@ class Engine:
         self._context = Err(missing) if missing else self.assembly.admission_context()
         if isinstance(assembly.loaded, Ok):
             self._running.limit(subagents.max_running)
+            settings = subagents.requests
+            self.requests.configure(settings.expire_ms, settings.unattended, redactor=self._secrets.redaction)
             self._throttle.configure(limits=subagents.max_requests, retries=subagents.request_retries)
+            fallback = subagents.model_fallback
+            self._throttle.cool_downs.configure(classes=fallback.on, length_ms=fallback.cool_down_ms)
 
     def _with_names_of_their_own(self, assembly: Assembly, ours: Iterable[str]) -> Assembly:
         """Return the assembly without a project's direct tools that share a name; the host may have `ours`."""
@@ -136,6 +167,19 @@ class Engine:
     def profiles(self) -> tuple[Profile, ...]:
         """Return the roster: every profile that may be shown."""
         return visible(self.assembly.catalog.profiles, self.assembly.config.subagents.permissions)
+
+    def redaction(self) -> Redaction:
+        """Return what takes the secrets of this configuration out of texts."""
+        return self._secrets.redaction()
+
+    @property
+    def running_count(self) -> int:
+        """The number of tasks that have not settled."""
+        return self._running.count
+
+    def output_max_chars(self) -> int:
+        """Return the cap of an answer in a payload, in code points."""
+        return self.assembly.config.output_max_chars
 
     async def warm_up(self, names: tuple[str, ...]) -> tuple[Diagnostic, ...]:
         """Open what runs of these profiles need, and return what cannot be opened."""
@@ -156,10 +200,12 @@ class Engine:
             finally:
                 self._streams.discard(stream)
 
-    def close(self, reason: str) -> None:
-        """Cancel everything that still runs, and let all readers of events end."""
-        self.orchestrator.close(reason)
+    def close(self, reason: str, *, is_store_ours: bool) -> None:
+        """Cancel what still runs, and let all readers of events end; the store closes after it, if it is ours."""
+        detaches = self.assembly.config.subagents.on_close == "detach"
+        self.orchestrator.close(reason, is_store_ours=is_store_ours, detaches=detaches)
         self.calls.close()
+        self.outboxes.close()
         for stream in self._streams:
             stream.end()
 
@@ -194,7 +240,7 @@ class Engine:
     def _settings_of(self, suite: str) -> Settings:
         settings = self._settings.get(suite)
         if settings is None:
-            settings = self._settings[suite] = settings_of(self.assembly.config, suite)
+            settings = self._settings[suite] = settings_of(self.assembly.config, suite, self.profiles)
         return settings
 
     def _host_of(self, suite: str) -> Host | None:
@@ -244,15 +290,9 @@ class Engine:
     def _visible(self, profiles: Iterable[Profile]) -> tuple[Profile, ...]:
         return visible(profiles, self.assembly.config.subagents.permissions)
 
+    def _cwd(self) -> Path:
+        return self.assembly.place.cwd
+
     def _place(self) -> Place:
         place = self.assembly.place
         return replace(place, kept_in=None if self.store.place is None else Path(self.store.place).parent)
-
-
-def _new_ids(given: Callable[[], str] | None, sources: Sources, store: Store) -> Callable[[], Result[TaskId, OhmError]]:
-    """Ids of our own counter are looked up only where the clock in them was passed in, too."""
-    counted = task_ids(sources.clock, first=store.first_sequence)
-    if given is None and sources.clock is system_clock:
-        return trusted(counted)
-    ids = counted if given is None else steady(given, "new_task_id", sources.faults, own=counted, of=str)
-    return not_kept(ids, store)

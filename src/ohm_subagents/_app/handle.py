@@ -28,8 +28,8 @@ from ohm_subagents.contract.result import Err, Ok, Result
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable
 
+    from ohm_subagents._app.commanding import Commanding
     from ohm_subagents._app.options import RunOptions, ToolMaker
-    from ohm_subagents._orchestrator.orchestrator import Orchestrator
     from ohm_subagents._plugins.suites.tool import Tool
     from ohm_subagents.contract.events import Event
     from ohm_subagents.contract.ids import TaskId
@@ -68,7 +68,7 @@ class Handle(Generic[DataT]):
 
     def __init__(
         self,
-        engine: Orchestrator,
+        engine: Commanding,
         started: Result[Task, OhmError],
         *,
         child_tool: ToolMaker,
@@ -98,7 +98,7 @@ class Handle(Generic[DataT]):
             return self._started
         task_id = self._started.ok_value
         match await self._engine.execute(Wait(ids=(task_id,), timeout_ms=timeout_ms)):
-            case TasksReply(items=(Accepted(task=task),), wait_status="completed"):
+            case TasksReply(items=(Accepted(task=task),)) if task.is_terminal or task.requests:
                 return answer_of(task, self._result_type)
             case TasksReply(items=(Missing(error=error),)) | CommandRejected(error=error):
                 return Err(error)
@@ -148,14 +148,15 @@ class Handle(Generic[DataT]):
         self._engine.check_open()
         if self.id is None:
             return False
-        is_stopped = self._engine.stop(self.id)
+        is_stopped = await self._engine.stop(self.id)
         await checkpoint()
         return is_stopped
 
     async def events(self, *, with_checkpoints: bool = False) -> AsyncGenerator[Event]:
         """Yield what is kept of the past, then every event as it happens; the last one is always `TaskSettled`.
 
-        Of the past are kept the newest texts and tool calls. Begin to read right after the start to miss nothing.
+        Of the past are kept the newest texts and tool calls. Begin to read right after the start to miss nothing. Of a
+        task that another process runs all events are told, as they are stored.
         A `Checkpointed` is the whole conversation of the backend (system prompt, every message) and is left out
         unless `with_checkpoints`. `event_to_json` makes plain JSON of an event.
         """

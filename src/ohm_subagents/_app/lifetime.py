@@ -12,10 +12,11 @@ from ohm_subagents._plugins.backends.pool import BackendPool
 from ohm_subagents._tools.live_ui import kept_current
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
-    from uuid import UUID
+    from collections.abc import AsyncGenerator
 
     from ohm_subagents._app.assembly import Assembly
+    from ohm_subagents._app.embedder import IdMakers
+    from ohm_subagents._app.served.link import Link
     from ohm_subagents._plugins.stores import Store
 
 
@@ -24,9 +25,9 @@ async def working_engine(
     assembly: Assembly,
     *,
     store: Store | None,
-    new_task_id: Callable[[], str] | None,
-    new_uuid: Callable[[], UUID] | None,
+    ids: IdMakers,
     suites: tuple[str, ...] | None,
+    link: Link | None = None,
 ) -> AsyncGenerator[Engine]:
     """An engine; on leaving, what it runs is cancelled, and what does not end within five seconds is left to itself."""
     raised: Exception | None = None
@@ -48,17 +49,22 @@ async def working_engine(
                 group=runs,
                 pool=pool,
                 store=registry,
-                new_task_id=new_task_id,
-                new_uuid=new_uuid,
+                ids=ids,
                 suites=suites,
                 background=of_suites,
+                link=link,
             )
+            if link is None:
+                engine.received.begin(of_suites.spawn)
+            engine.orphans.begin()
             try:
+                if link is None:
+                    await engine.take_up()
                 yield engine
             except Exception as exc:  # noqa: BLE001  raised again below, out of the task groups that would wrap it
                 raised = exc
             finally:
-                engine.close("The Ohm that owned the task was closed.")
+                engine.close("The Ohm that owned the task was closed.", is_store_ours=store is None)
                 await of_suites.within(GRACE_S, engine.unmount)
     if raised is not None:
         raise raised

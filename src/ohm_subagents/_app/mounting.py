@@ -6,10 +6,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._config.load import DEFAULT
+from ohm_subagents._config.load import DEFAULT, NO_BACKGROUND
+from ohm_subagents._config.tool_rules import ToolRules, fold_tool
 from ohm_subagents._plugins.suites.settings import Settings
 from ohm_subagents._tools.mounting import PRIMARY, SHARED, Mounted, mount, name_beside
-from ohm_subagents.contract.profile import CHILD_TOOLS, FINALIZE
+from ohm_subagents.contract.profile import ASK_PARENT, CHILD_TOOLS, FINALIZE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.suites.tool import ToolSource
     from ohm_subagents._views.theme import Theme
     from ohm_subagents.contract.diagnostics import Diagnostic
+    from ohm_subagents.contract.profile import Profile
 
 TASK: Final = "task"
 """The orchestration tool, and the only suite that may offer it."""
@@ -46,8 +48,10 @@ class MountedSuites:
         return (*self.child.diagnostics, *self.parent.diagnostics)
 
 
-def settings_of(config: OhmConfig, suite: str) -> Settings:
-    """Return the part of the configuration that one suite may know."""
+def settings_of(config: OhmConfig, suite: str, profiles: Callable[[], Iterable[Profile]]) -> Settings:
+    """Return the part of the configuration that one suite may know; `profiles` are the visible ones."""
+    starts_async = config.subagents.async_start == "allow"
+    goes_on = config.subagents.background_after_ms is not None
     return Settings(
         output_max_chars=config.output_max_chars,
         onupdate_throttle_ms=config.onupdate_throttle_ms,
@@ -55,11 +59,23 @@ def settings_of(config: OhmConfig, suite: str) -> Settings:
         transcript_tail_lines=config.transcript_tail_lines,
         result_preview_lines=config.result_preview_lines,
         options=config.suite_options.get(suite, {}),
-        starts_async=config.subagents.async_start == "allow",
+        starts_async=starts_async,
+        goes_on=starts_async and goes_on,
+        unheeded=(NO_BACKGROUND,) if goes_on and not starts_async else (),
+        answers=starts_async and any(_may_ask(profile, config) for profile in profiles()),
         model_text=config.model_text,
         limits=config.said_limits(),
+        models=config.subagents.choices,
         mcp_servers=config.mcp_servers,
     )
+
+
+def _may_ask(profile: Profile, config: OhmConfig) -> bool:
+    """Return True for a profile that has rules which ask, beside those that come with it, or a tool for questions."""
+    own = config.subagents.entry(profile.id).tools or ToolRules()
+    rules = (*profile.tools.call_rules, *own.allowed_rules, *own.call_rules)
+    named = (*(profile.tools.allowed or ()), *(own.allowed or ()))
+    return ASK_PARENT in map(fold_tool, named) or any(one.ask and not one.is_default for one in rules)
 
 
 def mount_all(

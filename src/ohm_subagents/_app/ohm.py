@@ -13,11 +13,8 @@ from anyio.lowlevel import checkpoint, current_token
 from ohm_subagents._app.assembly import assemble
 from ohm_subagents._app.delegation import Delegation
 from ohm_subagents._app.host_events import NOTHING
-from ohm_subagents._app.inspection import inspection_of
 from ohm_subagents._app.mounting import message_text
 from ohm_subagents._app.opening import OpenOptions, changed, opened_engine
-from ohm_subagents._app.sync import OhmSync
-from ohm_subagents._concurrency.held_open import HeldOpen
 from ohm_subagents._concurrency.own_loop import ClosedError, WrongEventLoopError
 from ohm_subagents._plugins.suites.interface import UNMOUNTED
 from ohm_subagents._views.theme import PLAIN
@@ -29,6 +26,8 @@ if TYPE_CHECKING:
     from ohm_subagents._app.engine import Engine
     from ohm_subagents._app.inspection import Inspection
     from ohm_subagents._app.sources import ConfigSource
+    from ohm_subagents._app.sync import OhmSync
+    from ohm_subagents._concurrency.held_open import HeldOpen
     from ohm_subagents._config.schema import OhmConfig
     from ohm_subagents._plugins.stores import Store
     from ohm_subagents._plugins.suites.tool import JsonObject, Tool
@@ -58,6 +57,9 @@ class Ohm(Delegation):
     async def open(cls, **options: Unpack[OpenOptions]) -> AsyncGenerator[Self]:
         """Open an `Ohm`; on leaving, every task that still runs is cancelled, every backend closed, every task kept.
 
+        A task that waits for the answer to a request of its subagent is not cancelled where the configured store keeps
+        requests, as `sqlite` does: it waits on, and whoever answers it in another `Ohm` goes on with it.
+
         `OpenOptions` has the keyword arguments. Raises TypeError for bad `plugins`, and for a `config` that is neither
         a mapping nor a path; whatever else is wrong, a path of no file too, is in `diagnostics`, or the answer of what
         it is wrong for.
@@ -71,6 +73,8 @@ class Ohm(Delegation):
 
         The options are those of `open`, which is better where one block of code opens and closes it.
         """
+        from ohm_subagents._concurrency.held_open import HeldOpen  # noqa: PLC0415  most leave a block
+
         holder = HeldOpen(cls.open(**options))
         ohm = await holder.open()
         ohm._holder = holder  # noqa: SLF001  its other constructor
@@ -94,6 +98,8 @@ class Ohm(Delegation):
 
         The options are those of `open`. Any thread may use it until the block is left.
         """
+        from ohm_subagents._app.sync import OhmSync  # noqa: PLC0415  most have an event loop
+
         is_open = True
 
         def in_loop(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -111,6 +117,8 @@ class Ohm(Delegation):
     @property
     def from_thread(self) -> OhmSync:
         """The same `Ohm` for other threads, whose calls are carried out in its event loop while they wait."""
+        from ohm_subagents._app.sync import OhmSync  # noqa: PLC0415  as above
+
         return OhmSync(self, self._call_from_thread)
 
     def _call_from_thread(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -160,7 +168,9 @@ class Ohm(Delegation):
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Everything that was not honoured as written."""
-        return (*self._engine.assembly.diagnostics, *self._engine.suite_diagnostics(), *self._engine.store.diagnostics)
+        engine = self._engine
+        of_suites, of_outbox = engine.suite_diagnostics(), engine.outboxes.diagnostics
+        return (*engine.assembly.diagnostics, *of_suites, *engine.store.diagnostics, *of_outbox)
 
     @property
     def store(self) -> Store:
@@ -172,6 +182,8 @@ class Ohm(Delegation):
 
         `ohm doctor` is made of it. What plugins check themselves is asked for only by a call of its `checks`.
         """
+        from ohm_subagents._app.inspection import inspection_of  # noqa: PLC0415  few programs look
+
         return inspection_of(self._engine.assembly)
 
     async def emit(self, event: str, payload: Mapping[str, object] = NOTHING) -> tuple[JsonObject, ...]:

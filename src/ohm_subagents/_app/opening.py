@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Final, TypedDict, cast
 from uuid import UUID
 
 from ohm_subagents._app.assembly import assemble
-from ohm_subagents._app.embedder import SteadyHost, steady_clock
+from ohm_subagents._app.embedder import IdMakers, SteadyHost, steady_clock
 from ohm_subagents._app.lifetime import working_engine
+from ohm_subagents._app.options import RunOptions
 from ohm_subagents._app.sources import ConfigSource, Sources, env_of, source_of, system_clock
 from ohm_subagents._config.mcp_servers import McpServer
 from ohm_subagents._orchestrator.observe.host_faults import HostFaults
@@ -23,15 +24,38 @@ from ohm_subagents._plugins.suites.embedding import Host
 from ohm_subagents._tools.live_ui import LiveUi
 from ohm_subagents.contract.ids import Clock
 from ohm_subagents.contract.profile import Profile
+from ohm_subagents.contract.requests import Answer, Request
 from ohm_subagents.contract.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from ohm_subagents._app.engine import Engine
+    from ohm_subagents._app.served.link import Link
 
 
-class OpenOptions(TypedDict, total=False):
+class ProgramObjects(TypedDict, total=False):
+    """The objects and functions of a program that an `Ohm` uses."""
+
+    clock: Clock | None
+    """Gives epoch milliseconds, for stamps; deadlines follow the event loop."""
+    new_task_id: Callable[[], str] | None
+    """Makes the id of a task."""
+    new_uuid: Callable[[], UUID] | None
+    """Makes the ids of sessions."""
+    store: Store | None
+    """The store of tasks, in place of the configured one; you close it."""
+    host: Host | None
+    """Shows who works, if `uiMode` says so, and is there for suites; see `Ohm.emit`."""
+    logger: Logger | None
+    """A structlog logger, in place of the program's default one."""
+    approvals: Callable[[Request], Awaitable[Answer]] | None
+    """Answers the requests of subagents: gets each one, and returns `Approve`, `Deny` or `Text`. One that raises, or
+    returns anything else, denies; one that is too slow is no answer, and `Ohm.answer` may come before it. Requests of
+    tasks in `cwd`, or below, whose process has ended are put to it first, and these tasks go on here."""
+
+
+class OpenOptions(ProgramObjects, total=False):
     """The keyword arguments of `Ohm.open`; all may be left out."""
 
     cwd: Path | str | None
@@ -46,20 +70,12 @@ class OpenOptions(TypedDict, total=False):
     """The tool suites for the parent agent, in place of those configured."""
     profiles: Iterable[Profile] | None
     """The whole catalogue of profiles, in place of the files'."""
-    clock: Clock | None
-    """Gives epoch milliseconds, for stamps; deadlines follow the event loop."""
-    new_task_id: Callable[[], str] | None
-    """Makes the id of a task."""
-    new_uuid: Callable[[], UUID] | None
-    """Makes the ids of sessions."""
-    store: Store | None
-    """The store of tasks, in place of the configured one; you close it."""
-    host: Host | None
-    """Shows who works, if `uiMode` says so, and is there for suites; see `Ohm.emit`."""
-    logger: Logger | None
-    """A structlog logger, in place of the program's default one."""
     trust: bool
     """Trust the project, as `ohm trust` does."""
+    server: Path | str | None
+    """`auto` for the server of your user (`ohm serve`), started if there is none; or the path of its socket. It owns
+    the tasks, which outlive this program. It calls `approvals` and functions in `tools` while this program is there;
+    other objects of the program cannot be given to it."""
     mcp_servers: Mapping[str, McpServer]
     """MCP servers besides those of ohm.json, in place of its servers of the same names (`ohm_subagents.config`)."""
 
@@ -71,9 +87,22 @@ _KINDS: Final[Mapping[str, tuple[type | tuple[type, ...], str]]] = {
     "suites": (Iterable, "a list of names of tool suites"),
     "profiles": (Iterable, "a list of Profile objects"),
     "trust": (bool, "True or False"),
+    "server": ((str, PathLike), "'auto', or the path of a socket"),
     "mcp_servers": (Mapping, "a mapping of names to McpServer objects"),
 }
 """The options that are no objects of a protocol: their types, and these in words."""
+
+_NOT_SERVED: Final = (
+    "plugins", "profiles", "clock", "new_task_id", "new_uuid", "store", "mcp_servers"
+)  # fmt: skip
+"""The options that are functions or objects of the program, which a server in another process does not have."""
+
+_SERVED_INSTEAD: Final = {
+    "profiles": "Write profile files",
+    "store": "Set subagents.store",
+    "mcp_servers": "Write them under mcpServers in ohm.json",
+}
+"""The way to what some of these are for with a server; for the others it is a plugin."""
 
 
 def changed(
@@ -106,6 +135,15 @@ def _check_kinds(options: OpenOptions) -> None:
     if isinstance(options.get("store"), str):
         wrong = f"store is the text {options.get('store')!r:.60}; allowed: a Store. `config` has the name of one: "
         raise TypeError(wrong + '{"subagents": {"store": "sqlite"}}.')
+    approvals: object = options.get("approvals")
+    if approvals is not None and not callable(approvals):
+        wrong = f"approvals is {approvals!r:.60}; allowed: an async function of a Request, or None."
+        raise TypeError(wrong)
+    for name in _NOT_SERVED if options.get("server") is not None else ():
+        if options.get(name) not in (None, ()):
+            instead = _SERVED_INSTEAD.get(name, "Install a plugin")
+            wrong = f"{name} cannot be given to the server of an Ohm. {instead}, or open it without `server`."
+            raise TypeError(wrong)
     for name, (kinds, allowed) in _KINDS.items():
         value = options.get(name)
         if value is not None and not isinstance(value, kinds):
@@ -113,22 +151,34 @@ def _check_kinds(options: OpenOptions) -> None:
             raise TypeError(wrong)
 
 
+def _link_of(server: Path | str | None, sources: Sources) -> AbstractAsyncContextManager[Link | None]:
+    if server is None:
+        return nullcontext()
+    from ohm_subagents._app.served.link import served_by  # noqa: PLC0415  most have no server
+
+    return served_by(server, sources)
+
+
 @asynccontextmanager
 async def opened_engine(options: OpenOptions) -> AsyncGenerator[Engine]:
     """Open an engine. Raises TypeError for an unknown option, bad plugins and a `config` of a wrong type."""
     for name in options.keys() - OpenOptions.__annotations__.keys():
-        meant = did_you_mean(name, OpenOptions.__annotations__)
+        of_a_run = name in RunOptions.__annotations__
+        meant = "Ohm.run and Ohm.start have it." if of_a_run else did_you_mean(name, OpenOptions.__annotations__)
         unknown = f"Ohm.open() got an unexpected keyword argument '{name}'. {meant}".rstrip()
         raise TypeError(unknown)
     _check_kinds(options)
-    suites = options.get("suites")
-    async with working_engine(
-        assemble(_sources(options, lambda: engine)),
-        store=options.get("store"),
-        new_task_id=options.get("new_task_id"),
-        new_uuid=options.get("new_uuid"),
-        suites=None if suites is None else (suites,) if isinstance(suites, str) else tuple(suites),
-    ) as engine:
+    suites, sources = options.get("suites"), _sources(options, lambda: engine)
+    async with (
+        _link_of(options.get("server"), sources) as link,
+        working_engine(
+            assemble(sources),
+            store=options.get("store"),
+            ids=IdMakers(options.get("new_task_id"), options.get("new_uuid")),
+            suites=None if suites is None else (suites,) if isinstance(suites, str) else tuple(suites),
+            link=link,
+        ) as engine,
+    ):
         yield engine
 
 
@@ -160,5 +210,6 @@ def _sources(options: OpenOptions, engine: Callable[[], Engine]) -> Sources:
         given_host=host,
         live_ui=live_ui,
         trusts=options.get("trust", False),
+        approvals=options.get("approvals"),
         mcp_servers=dict(options.get("mcp_servers", {})),
     )

@@ -11,7 +11,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from ohm_subagents._orchestrator.task_options import TaskOptions
 from ohm_subagents._plugins.suites.tool import Tool
-from ohm_subagents.contract.commands import Overrides, Session
+from ohm_subagents.contract.commands import NO_OVERRIDES, Overrides, Session
 from ohm_subagents.contract.ids import SessionId, TaskId
 from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
 from ohm_subagents.contract.profile import Profile
@@ -30,9 +30,18 @@ class CallOptions(TypedDict, total=False):
     """The session of the task; a text is an id, whose newest task is continued if there is one."""
     parent: str | None
     """The id of a running task that the new one is below: it ends with it, and is charged to its budget."""
+    parent_model: str | None
+    """The model that the parent agent runs on, `provider/model`, for tasks that inherit it."""
+    background_after_ms: int | None
+    """Return after so many milliseconds, though tasks go on in the background then, whatever `asyncStart` says."""
     tools: Iterable[Tool | Callable[..., object] | str]
     """Tools for this task besides those of its profile; a function becomes one as by `@tool`. A text names tools that
     plugins and MCP servers have for subagents, as the list of a profile does, such as `mcp__calc__*`."""
+    allow: Iterable[str] | None
+    """The most of the subagent's own tools, and of their calls, that this task has: `["read", "bash: git diff *"]`. It
+    adds none; an empty list leaves none, and None all."""
+    deny: Iterable[str]
+    """Tools and calls that this task does not have, such as `["write", "bash: git push *"]`."""
 
 
 class RunOptions(CallOptions, total=False):
@@ -41,7 +50,10 @@ class RunOptions(CallOptions, total=False):
     description: str | None
     """The title of the task; the first line of its prompt by default."""
     model: str | None
-    """A model in place of the profile's: `provider/model`, or `provider/model:thinking`."""
+    """A model in place of the profile's: `provider/model`, `provider/model:thinking`, a name of `subagents.models`, or
+    `inherit`."""
+    strict_model: bool | None
+    """A run that another model answers fails with `model_mismatch`; what it did is kept."""
     backend: str | None
     """A backend in place of the profile's."""
     limits: Limits | None
@@ -79,6 +91,8 @@ def _misfit(adapter: TypeAdapter[Any], text: str) -> str | None:
 
 def overrides_of(options: RunOptions, result_type: type[Any] | None, child_tool: ToolMaker) -> Overrides:
     """Return the choices of a call. Raises TypeError for an unknown option, and for a tool that is none."""
+    if not options and result_type is None:
+        return NO_OVERRIDES
     for name in options.keys() - RunOptions.__annotations__.keys():
         unknown = f"unexpected keyword argument '{name}'. {did_you_mean(name, RunOptions.__annotations__)}".rstrip()
         raise TypeError(unknown)
@@ -86,24 +100,48 @@ def overrides_of(options: RunOptions, result_type: type[Any] | None, child_tool:
     if isinstance(tools, str):
         wrong = f"tools is the text {tools!r:.60}; allowed: a list, in which a text names tools."
         raise TypeError(wrong)
-    given = tuple(tools)
+    given, allow = tuple(tools), options.get("allow")
     return Overrides(
         model=options.get("model"),
+        parent_model=options.get("parent_model"),
+        strict_model=options.get("strict_model"),
         backend=options.get("backend"),
         limits=options.get("limits"),
         loop=options.get("loop"),
         cwd=None if cwd is None else Path(cwd),
         tools=tuple(child_tool(one) for one in given if not isinstance(one, str)),
         tool_names=tuple(one for one in given if isinstance(one, str)),
+        allow=None if allow is None else _names("allow", allow),
+        deny=_names("deny", options.get("deny", ())),
         result_schema=None if result_type is None else answer_type(result_type)[1],
         misfit=None if result_type is None else partial(_misfit, answer_type(result_type)[0]),
     )
+
+
+def _names(option: str, given: object) -> tuple[str, ...]:
+    """Return a list of names of tools. Raises TypeError for anything else."""
+    names = (
+        tuple(cast("Iterable[object]", given)) if isinstance(given, Iterable) and not isinstance(given, str) else None
+    )
+    if names is None or not all(isinstance(one, str) for one in names):
+        wrong = f"{option} is {given!r:.60}; allowed: a list of texts, such as ['read', 'bash: git diff *']."
+        raise TypeError(wrong)
+    return cast("tuple[str, ...]", names)
 
 
 def session_of(options: CallOptions) -> Session | None:
     """Return the session of a call."""
     session = options.get("session")
     return Session(id=SessionId(session), resumes=True) if isinstance(session, str) else session
+
+
+def background_after(options: CallOptions) -> int | None:
+    """Return the time after which a call returns. Raises TypeError for one that is none."""
+    after_ms = options.get("background_after_ms")
+    if after_ms is not None and (type(after_ms) is not int or after_ms < 0):
+        wrong = f"background_after_ms is {after_ms!r:.60}; allowed: a whole number of milliseconds, 0 or more, or None."
+        raise TypeError(wrong)
+    return after_ms
 
 
 def parent_of(options: CallOptions) -> TaskId | None:
@@ -126,6 +164,7 @@ def task_options(
         session=session_of(options),
         parent=parent_of(options),
         profiles=profiles,
+        background_after_ms=background_after(options),
     )
 
 

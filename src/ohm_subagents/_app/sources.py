@@ -16,7 +16,7 @@ from ohm_subagents._orchestrator.observe.host_faults import HostFaults
 from ohm_subagents.contract.profile import CHILD_TOOLS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Awaitable, Callable, Iterable
 
     from pydantic import JsonValue
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ohm_subagents._tools.live_ui import LiveUi
     from ohm_subagents.contract.ids import Clock
     from ohm_subagents.contract.profile import Profile
+    from ohm_subagents.contract.requests import Answer, Request
 
 ConfigSource = Mapping[str, object] | Path | str | None
 
@@ -46,6 +47,7 @@ class Sources:
     given_host: Host | None = None
     live_ui: LiveUi | None = None
     trusts: bool = False
+    approvals: Callable[[Request], Awaitable[Answer]] | None = None
     mcp_servers: Mapping[str, McpServer] = field(default_factory=dict[str, "McpServer"], repr=False)
 
     def parent_tools(self) -> tuple[str, ...]:

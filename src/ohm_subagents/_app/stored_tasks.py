@@ -31,11 +31,12 @@ async def stored_tasks(loaded: LoadedConfig, *, cwd: Path) -> AsyncGenerator[Sto
     Tasks whose process has died are failed on the way, as the next `Ohm` would. Raises OSError where the store cannot
     be used; its text says why.
     """
-    config, directory = loaded.config, config_dir(process_env())
+    config, env = loaded.config, process_env()
+    directory = config_dir(env)
 
     @cache
     def names() -> Mapping[str, str]:
-        catalog = load_catalog(cwd=cwd, config_dir=directory, plugin_profiles=())
+        catalog = load_catalog(cwd=cwd, config_dir=directory, plugin_profiles=(), menu=config.subagents.menu)
         return {profile.id: profile.name for profile in catalog.profiles}
 
     request = StoreRequest(
@@ -44,6 +45,7 @@ async def stored_tasks(loaded: LoadedConfig, *, cwd: Path) -> AsyncGenerator[Sto
         policy=retention_of(config),
         sync=config.subagents.store_sync,
         name_of=lambda profile_id: names().get(profile_id, profile_id),
+        env=env,
         is_reader=True,
     )
     origin = loaded.origin("subagents.store")

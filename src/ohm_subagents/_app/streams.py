@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
+from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Self
 
 import anyio
 from anyio.lowlevel import checkpoint
 
-from ohm_subagents.contract.commands import Wait
+from ohm_subagents._orchestrator.observe.observers import Follower
+from ohm_subagents._store.following import end_of, followed_events
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.events import (
     Checkpointed,
@@ -22,13 +24,11 @@ from ohm_subagents.contract.events import (
     ToolStarted,
     ToolUpdated,
 )
-from ohm_subagents.contract.outcome import Cancelled, Failed, Outcome, Succeeded
-from ohm_subagents.contract.replies import Accepted, TasksReply
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
 
-    from ohm_subagents._orchestrator.orchestrator import Orchestrator
+    from ohm_subagents._app.commanding import Commanding
     from ohm_subagents.contract.events import Event
     from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.task import Task
@@ -43,7 +43,7 @@ _PIECE: Final = 4096
 """They are joined up to so many characters."""
 
 
-class EventStream:
+class EventStream(Follower):
     """An observer whose events one reader takes, in their order; nothing waits for the reader.
 
     Give it as the `observer` of `Ohm.run`, and read it at the same time. Of many events that wait, the pieces of one
@@ -73,6 +73,11 @@ class EventStream:
         if len(self._waiting) > MAX_WAITING or self._chars > MAX_CHARS:
             self._leave_out()
         self._news.set()
+
+    def leave(self, task: Task) -> None:
+        """End: the task goes on in another process, if at all."""
+        del task
+        self.end()
 
     def end(self) -> None:
         """Let the reader end when it has read all; notify it no more."""
@@ -146,34 +151,24 @@ def past_of(task: Task) -> Iterator[TaskEvent]:
         yield end_of(task)
 
 
-def end_of(task: Task) -> TaskEvent:
-    """Return the last event of a settled task."""
-    return TaskEvent(task_id=task.id, at_ms=task.updated_ms, event=TaskSettled(outcome=_outcome_of(task)))
-
-
-def _outcome_of(task: Task) -> Outcome:
-    if task.error is not None:
-        return Failed(error=task.error)
-    return Succeeded() if task.status == "succeeded" else Cancelled(reason=task.summary)
-
-
-async def events_of(engine: Orchestrator, task_id: TaskId, *, with_checkpoints: bool) -> AsyncGenerator[TaskEvent]:
-    """Yield the past of one task, then its events to the last; of a task of another process only the last follows."""
-    with EventStream(with_checkpoints=with_checkpoints) as stream, engine.watching(task_id, stream) as (task, is_here):
-        if task is None:
-            return
-        for past in past_of(task):
-            yield past
-        if task.is_terminal:
-            return
-        if not is_here:
-            match await engine.execute(Wait(ids=(task_id,))):
-                case TasksReply(items=(Accepted(task=ended),)) if ended.is_terminal:
-                    yield end_of(ended)
-                case _:
-                    pass
-            return
-        async for each in stream:
-            yield each
-            if isinstance(each.event, TaskSettled):
+async def events_of(engine: Commanding, task_id: TaskId, *, with_checkpoints: bool) -> AsyncGenerator[TaskEvent]:
+    """Yield the past of one task, then its events to the last; of one of another process all, as the store has them."""
+    with EventStream(with_checkpoints=with_checkpoints) as stream:
+        async with engine.watching(task_id, stream) as (task, is_here):
+            if task is None:
                 return
+            if task.is_terminal:
+                for past in past_of(task):
+                    yield past
+                return
+            if is_here:
+                for past in past_of(task):
+                    yield past
+                async for each in stream:
+                    yield each
+                    if isinstance(each.event, TaskSettled):
+                        return
+    if not is_here:
+        async with aclosing(followed_events(engine.store, task_id)) as events:
+            async for each in events:
+                yield each

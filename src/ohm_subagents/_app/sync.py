@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, TypeVar, Unpack, cast, overload
 
 from ohm_subagents._app.handle import Handle
-from ohm_subagents.contract.envelope import DataT
+from ohm_subagents._app.sync_handles import CallSync, DeliverySync, HandleSync, each_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Mapping
+    from collections.abc import Callable, Generator, Mapping
 
     from ohm_subagents._app.calls import Call
     from ohm_subagents._app.delegation import Delegation
     from ohm_subagents._app.options import CallOptions, RunOptions
+    from ohm_subagents._app.sync_handles import InLoop
     from ohm_subagents._plugins.suites.observer import Observer
     from ohm_subagents._plugins.suites.tool import OnUpdate, Tool, ToolResult
-    from ohm_subagents.contract.envelope import Envelope
+    from ohm_subagents.contract.envelope import DataT, Envelope
     from ohm_subagents.contract.errors import OhmError
-    from ohm_subagents.contract.events import Event, TaskEvent
-    from ohm_subagents.contract.ids import CallId, TaskId
+    from ohm_subagents.contract.events import TaskEvent
     from ohm_subagents.contract.profile import Profile
+    from ohm_subagents.contract.requests import Answer, AnsweredBy, Request
     from ohm_subagents.contract.result import Result
     from ohm_subagents.contract.task import Task
 
 T = TypeVar("T")
-
-
-class InLoop(Protocol):
-    """Carries out work in the event loop of an `Ohm`, and returns what it returns."""
-
-    def __call__(self, work: Callable[[], Coroutine[Any, Any, T]], /) -> T:
-        """Wait for the work, in a thread that is not that of the event loop."""
-        ...
 
 
 class OhmSync:
@@ -144,7 +137,26 @@ class OhmSync:
     def events(self, *, with_checkpoints: bool = False) -> Generator[TaskEvent]:
         """Yield each event of all tasks, as `Ohm.events`."""
         events = self._now(lambda: self._ohm.events(with_checkpoints=with_checkpoints))
-        return _each(events, self._in_loop)
+        return each_of(events, self._in_loop)
+
+    def deliveries(
+        self, consumer: str, *, session: str | None = None, calls: str | None = None
+    ) -> Generator[DeliverySync]:
+        """Yield the tasks that settle for a named consumer, as `Ohm.deliveries`."""
+        opened = self._now(lambda: self._ohm.deliveries(consumer, session=session, calls=calls))
+        return (DeliverySync(each, self._in_loop) for each in each_of(opened, self._in_loop))
+
+    def forget_consumer(self, consumer: str) -> None:
+        """Keep nothing any more for a consumer, as `Ohm.forget_consumer`."""
+        self._now(lambda: self._ohm.forget_consumer(consumer))
+
+    def requests(self) -> tuple[Request, ...]:
+        """Return the requests of subagents that wait for an answer, as `Ohm.requests`."""
+        return self._now(self._ohm.requests)
+
+    def answer(self, request_id: str, answer: Answer, *, by: AnsweredBy = "program") -> Result[Request, OhmError]:
+        """Answer a request of a subagent, as `Ohm.answer`."""
+        return self._in_loop(lambda: self._ohm.answer(request_id, answer, by=by))
 
     def task(self, task_id: str) -> Task | None:
         """Return the newest state of a task, as `Ohm.task`."""
@@ -159,90 +171,3 @@ class OhmSync:
             return work()
 
         return self._in_loop(done)
-
-
-class HandleSync(Generic[DataT]):
-    """A `Handle` whose methods block."""
-
-    def __init__(self, handle: Handle[DataT], in_loop: InLoop) -> None:
-        """Use `OhmSync.start`."""
-        self._handle = handle
-        self._in_loop = in_loop
-
-    @property
-    def id(self) -> TaskId | None:
-        """The task that it is about; None when the start was refused."""
-        return self._handle.id
-
-    @property
-    def task_ids(self) -> tuple[TaskId, ...]:
-        """The same as a tuple."""
-        return self._handle.task_ids
-
-    def wait(self, *, timeout_ms: int | None = None) -> Result[Envelope[DataT], OhmError]:
-        """Return the answer of the task, as `Handle.wait`."""
-        return self._in_loop(lambda: self._handle.wait(timeout_ms=timeout_ms))
-
-    def send(
-        self,
-        prompt: str,
-        *,
-        profile: Profile | None = None,
-        tools: Iterable[Tool | Callable[..., object]] | None = None,
-    ) -> Result[Envelope[DataT], OhmError]:
-        """Send a follow-up and return its answer, as `Handle.send`."""
-        return self._in_loop(lambda: self._handle.send(prompt, profile=profile, tools=tools))
-
-    def cancel(self) -> bool:
-        """Stop the task, as `Handle.cancel`."""
-        return self._in_loop(self._handle.cancel)
-
-    def events(self, *, with_checkpoints: bool = False) -> Generator[Event]:
-        """Yield its events, as `Handle.events`."""
-        return _each(self._handle.events(with_checkpoints=with_checkpoints), self._in_loop)
-
-
-class CallSync:
-    """A `Call` whose methods block."""
-
-    def __init__(self, call: Call, in_loop: InLoop) -> None:
-        """Use `OhmSync.begin`."""
-        self._call = call
-        self._in_loop = in_loop
-
-    @property
-    def id(self) -> CallId:
-        """The id that `OhmSync.handle` takes."""
-        return self._call.id
-
-    @property
-    def task_ids(self) -> tuple[TaskId, ...]:
-        """The tasks that the call has started so far."""
-        return self._call.task_ids
-
-    def wait(self) -> ToolResult:
-        """Return the result of the call, as `Call.wait`."""
-        return self._in_loop(self._call.wait)
-
-    def cancel(self) -> bool:
-        """Stop the call and its tasks, as `Call.cancel`."""
-        return self._in_loop(self._call.cancel)
-
-    def events(self, *, with_checkpoints: bool = False) -> Generator[TaskEvent]:
-        """Yield the events of its tasks, as `Call.events`."""
-        return _each(self._call.events(with_checkpoints=with_checkpoints), self._in_loop)
-
-
-def _each(events: AsyncGenerator[T], in_loop: InLoop) -> Generator[T]:
-    async def following() -> tuple[T, ...]:
-        """Return the next event, or nothing after the last one."""
-        try:
-            return (await anext(events),)
-        except StopAsyncIteration:
-            return ()
-
-    try:
-        while found := in_loop(following):
-            yield found[0]
-    finally:
-        in_loop(events.aclose)

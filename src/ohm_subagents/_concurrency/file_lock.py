@@ -26,11 +26,18 @@ _awaited: Final[dict[Path, set[Wake]]] = {}
 @contextmanager
 def try_lock(file: Path) -> Generator[bool]:
     """Lock without waiting; give False if another process holds the file, True where no lock is possible."""
-    try:
-        descriptor = _tried(file)
-    except OSError:
-        yield True
-        return
+    with ExitStack() as stack:
+        try:
+            is_free = stack.enter_context(try_hold(file))
+        except OSError:
+            is_free = True
+        yield is_free
+
+
+@contextmanager
+def try_hold(file: Path) -> Generator[bool]:
+    """Lock without waiting; give True if the file is held. Raises `OSError` where no lock is possible."""
+    descriptor = _tried(file)
     try:
         yield descriptor is not None
     finally:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from ohm_subagents._config.layers import Layer, Location
 from ohm_subagents._config.values import quoted_value
 from ohm_subagents.contract.place import Nesting
+from ohm_subagents.contract.tool_ceiling import Delegation, ToolCeiling, delegation_from_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,6 +70,11 @@ DEFAULT_CACHE: Final = "~/.cache"
 DEPTH_VARIABLE: Final = "PI_SUBAGENT_DEPTH"
 MAX_DEPTH_VARIABLE: Final = "PI_SUBAGENT_MAX_DEPTH"
 CHILD_VARIABLE: Final = "PI_SUBAGENT_CHILD"
+TASK_VARIABLE: Final = "OHM_SUBAGENT_TASK"
+"""The variable by which a process inside of a subagent learns the id of its task, for which its own tasks count."""
+CEILING_VARIABLE: Final = "OHM_SUBAGENT_CEILING"
+"""The variable by which a process inside of a subagent learns what its own subagents may do at most."""
+_NOTHING: Final = Delegation(own=ToolCeiling(names=(), holder="the process around this one"))
 TRACE_VARIABLES: Final = ("TRACEPARENT", "TRACESTATE", "BAGGAGE")
 """The variables by which a process learns which span it is in, as OpenTelemetry defines them."""
 _DEPTH: Final = re.compile(r"[0-9]{1,6}")
@@ -125,6 +131,12 @@ def nesting_depth(env: Mapping[str, str]) -> int | None:
     return int(text) if _DEPTH.fullmatch(text) else None
 
 
+def ceiling_above(env: Mapping[str, str]) -> Delegation | None:
+    """Return the ceilings that this process is under; one that cannot be read allows no tool."""
+    text = env.get(CEILING_VARIABLE, "").strip()
+    return (delegation_from_json(text) or _NOTHING) if text else None
+
+
 def nesting(env: Mapping[str, str]) -> Nesting:
     """Return the levels of subagents above this process; an unreadable limit counts as none."""
     limit = env.get(MAX_DEPTH_VARIABLE, "").strip()
@@ -159,6 +171,10 @@ def environment(env: Mapping[str, str]) -> tuple[Layer, tuple[Diagnostic, ...]]:
             "counts as the depth limit reached, so no task may be started."
         )
         place = Location(source=f"env {DEPTH_VARIABLE}", key=DEPTH_VARIABLE)
+        wrong.append(place.diagnostic(message, severity="error"))
+    if ceiling_above(env) is _NOTHING:
+        place = Location(source=f"env {CEILING_VARIABLE}", key=CEILING_VARIABLE)
+        message = f"'{CEILING_VARIABLE}' cannot be read; subagents have no tools. Only ohm itself sets it."
         wrong.append(place.diagnostic(message, severity="error"))
     return Layer(kind="environment", source="env", values=values, places=places), tuple(wrong)
 

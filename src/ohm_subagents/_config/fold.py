@@ -81,10 +81,10 @@ def _follows(current: Mapping[str, JsonValue], path: KeyPath, merge: Merge) -> J
 
 
 def _policies(schema: type[BaseModel], layer: Layer) -> Iterator[tuple[KeyPath, Merge]]:
-    """Yield the path of each value, with its policy; a `USER_ONLY` object counts as one value."""
+    """Yield the path of each value, with its policy; one whose policy `is_whole` counts as one value."""
 
     def walk(annotation: object, merge: Merge, value: JsonValue, path: KeyPath) -> Iterator[tuple[KeyPath, Merge]]:
-        if not isinstance(value, dict) or merge is USER_ONLY:
+        if not isinstance(value, dict) or merge.is_whole:
             yield path, merge
             return
         for key, inner in value.items():

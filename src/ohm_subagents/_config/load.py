@@ -12,8 +12,9 @@ from ohm_subagents._config.entries import SECTION
 from ohm_subagents._config.env import config_dir, environment
 from ohm_subagents._config.fold import Folded
 from ohm_subagents._config.layers import Layer, leaves, object_at, read_mapping, read_settings, value_at, with_value
+from ohm_subagents._config.model_menu import MENU, menu_faults, menu_names
 from ohm_subagents._config.permissions import Permissions, merge
-from ohm_subagents._config.reading import Reading, unclear_models
+from ohm_subagents._config.reading import Reading, named_models, unclear_models
 from ohm_subagents._config.reading import read as read_layer
 from ohm_subagents._config.regular_file import is_one_place
 from ohm_subagents._config.rules import PATH, overruled
@@ -27,7 +28,7 @@ from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from pydantic import JsonValue
 
@@ -36,6 +37,11 @@ if TYPE_CHECKING:
 CONFIG_FILE: Final = "ohm.json"
 DEFAULT: Final = "default"
 """The origin of a value that nobody set."""
+NO_BACKGROUND: Final = (
+    "'subagents.backgroundAfterMs' counts for nothing: calls of a model go on in the background only where"
+    " 'subagents.asyncStart' is 'allow'."
+)
+"""The diagnostic on a time without the permission."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,13 +82,14 @@ def load_config(
     read = _files(cwd, env, trusts) if config is None else _given(config)
     if isinstance(read, Err):
         return Err(read.err_value)
-    readings = tuple(read_layer(layer) for layer in read.ok_value)
+    menu = frozenset(name for layer in read.ok_value for name in menu_names(layer))
+    readings = tuple(read_layer(layer, menu) for layer in read.ok_value)
     tool_rules = merge_tools(one.tools for one in readings)
     permissions = merge(one.rules for one in readings)
     variables, wrong_depth = environment(env)
     diagnostics: list[Diagnostic] = [*wrong_depth]
     folded = Folded(schema=OhmConfig)
-    above = (read_layer(variables),) if variables.values else ()
+    above = (read_layer(variables, menu),) if variables.values else ()
     for one in (*readings, *above):
         folded, refused = folded.over(one.checked)
         void = (*overruled(one.source, one.rules, permissions), *not_granted(one.source, one.tools, tool_rules))
@@ -97,11 +104,20 @@ def load_config(
     return Ok(
         LoadedConfig(
             config=_config(replace(source, values=values), folded, readings, permissions, tool_rules),
-            diagnostics=_in_reading_order((*diagnostics, *lacking), loaded_from),
+            diagnostics=_in_reading_order(
+                (*diagnostics, *lacking, *menu_faults(source), *_unheeded(source)), loaded_from
+            ),
             loaded_from=loaded_from,
             origins=origins,
         )
     )
+
+
+def _unheeded(layer: Layer) -> Iterator[Diagnostic]:
+    """Name a value that counts for nothing beside the others."""
+    section = object_at(layer.values, (SECTION,))
+    if section.get("backgroundAfterMs") is not None and section.get("asyncStart") != "allow":
+        yield layer.place((SECTION, "backgroundAfterMs")).diagnostic(NO_BACKGROUND)
 
 
 def _config(
@@ -112,7 +128,10 @@ def _config(
     tool_rules: Mapping[str, ToolRules],
 ) -> OhmConfig:
     values = source.values
-    for path, fault in unclear_models(source).items():
+    menu = object_at(values, MENU)
+    for path, name in named_models(source, menu).items():
+        values = with_value(values, path, cast("JsonValue", name))
+    for path, fault in unclear_models(source, menu).items():
         unclear = UnclearModel(written=str(value_at(values, path)), why=str(fault))
         values = with_value(values, path, cast("JsonValue", unclear))
     section, written = object_at(values, (SECTION,)), object_at(values, (SECTION, "profiles"))

@@ -57,6 +57,8 @@ class Merge:
     """Keys of a mapping that no project sets."""
     is_ceiling: bool = False
     """True if the value lowers what a profile's file says where nothing else is in force."""
+    is_whole: bool = False
+    """True if an object is one value; else each of its members is."""
     implied_by: tuple[KeyPath, ...] = ()
     """Paths of the numbers of which the lowest is in force while the field is not set."""
 
@@ -119,6 +121,10 @@ def _both(given: JsonValue, in_force: JsonValue) -> JsonValue:
     return given if is_off or (parse_switch(given) and parse_switch(in_force)) else in_force
 
 
+def _either(given: JsonValue, in_force: JsonValue) -> JsonValue:
+    return given if parse_switch(given) else in_force
+
+
 def _common(given: JsonValue, in_force: JsonValue) -> JsonValue:
     if not isinstance(given, list) or not isinstance(in_force, list):
         return in_force
@@ -174,8 +180,13 @@ def _always(project: str, meet: Meet, refusal: Callable[[Refused], str]) -> Merg
 
 REPLACE: Final = _unless_trusted("", _in_force)
 """A trusted project's value replaces the one in force; another says nothing. The policy of a field that names none."""
-USER_ONLY: Final = _always(
-    "not set it", _in_force, lambda _refused: "cannot be set by a project, and is ignored; set it in the user's file."
+USER_ONLY: Final = replace(
+    _always(
+        "not set it",
+        _in_force,
+        lambda _refused: "cannot be set by a project, and is ignored; set it in the user's file.",
+    ),
+    is_whole=True,
 )
 """No project sets it."""
 ONLY_LOWER: Final = _always("lower it", _lower, _void(_too_high))
@@ -186,6 +197,8 @@ ONLY_LOWER_COUNT: Final = _always(
     "lower it, not to 0", _lower_count, _void(lambda refused: f"{_too_high(refused)}, and not 0")
 )
 """The lower count counts, of any project; 0 is the highest."""
+WHOLE: Final = replace(REPLACE, is_whole=True)
+"""The same for a mapping, of which a project that is not trusted adds nothing and takes nothing away."""
 RULES: Final = replace(REPLACE, project="tighten it")
 """Rules of several files that are joined when they are read (`permissions`, `tool_rules`)."""
 DENY_WINS: Final = _always("switch it off", _both, _void(_off_below))
@@ -204,6 +217,8 @@ HIGHER_UNLESS_TRUSTED: Final = _unless_trusted("raise it, or ", _higher)
 """The higher number counts, unless the project is trusted."""
 OFF_UNLESS_TRUSTED: Final = _unless_trusted("switch it off, or ", _both)
 """It is only switched off, unless the project is trusted."""
+ON_UNLESS_TRUSTED: Final = _unless_trusted("switch it on, or ", _either)
+"""It is only switched on, unless the project is trusted."""
 INTERSECT_UNLESS_TRUSTED: Final = _unless_trusted("leave some out, or ", _common)
 """The names that are in both lists, unless the project is trusted."""
 OPTIONS: Final = replace(

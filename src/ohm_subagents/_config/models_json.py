@@ -47,7 +47,7 @@ def _provider_object(value: object) -> object:
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore", alias_generator=to_camel)
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="ignore", alias_generator=to_camel)
 
 
 class _Model(_Part):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, get_args
 from ohm_subagents._config.layers import object_at, without_values
 from ohm_subagents._config.permissions import Permissions, Rules
 from ohm_subagents._config.values import parse_switch, quoted_value
-from ohm_subagents.contract.profile import Decision, Verdict, fold_id
+from ohm_subagents.contract.profile import Decision, StartVerdict, fold_id
 from ohm_subagents.contract.spelling import did_you_mean
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class _Reader:
             return self._denied(path, f"is given twice; it counts as 'deny'. {_VERDICTS}")
         if value == "ask":
             return self._denied(path, f"is 'ask', which is no longer supported; it counts as 'deny'. {_VERDICTS}")
-        for verdict in get_args(Verdict):
+        for verdict in get_args(StartVerdict):
             if value == verdict:
                 place = self._layer.place(path)
                 return Decision(verdict=verdict, source=str(place), reason=f"{place.key} is '{verdict}'")

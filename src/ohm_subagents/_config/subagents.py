@@ -23,18 +23,23 @@ from ohm_subagents._config.merge import (
     BACKEND,
     LOWER_UNLESS_TRUSTED,
     OFF_UNLESS_TRUSTED,
+    ON_UNLESS_TRUSTED,
     ONLY_LOWER,
     ONLY_LOWER_COUNT,
     ONLY_LOWER_OVER_PROFILES,
     RULES,
     USER_ONLY,
+    WHOLE,
     earlier_unless_trusted,
 )
+from ohm_subagents._config.model_menu import MenuEntry, MenuName, ModelFallback, expanded
 from ohm_subagents._config.permissions import OPEN, Permissions
 from ohm_subagents._config.section import Section
 from ohm_subagents._config.tool_rules import ToolRules
 from ohm_subagents._config.values import AllOrNames, ConfiguredModel, Line, Model, PositiveInt, Switch, WholeNumber
 from ohm_subagents.contract.limits import Budget
+from ohm_subagents.contract.model_pattern import ModelPattern
+from ohm_subagents.contract.model_route import INHERIT
 from ohm_subagents.contract.profile import fold_id
 
 JsonObject: TypeAlias = dict[str, JsonValue]
@@ -43,7 +48,12 @@ JsonObject: TypeAlias = dict[str, JsonValue]
 class SubagentEntry(Section):
     """`subagents.<id>` as it is written."""
 
-    model: ConfiguredModel | None = Field(default=None, description="The model of this subagent.")
+    model: ConfiguredModel | None = Field(
+        default=None, description="The model of this subagent; or a name of `models`, or `inherit`."
+    )
+    strict_model: Annotated[Switch | None, ON_UNLESS_TRUSTED] = Field(
+        default=None, description="A run of this subagent that another model answers fails; null: as its profile says."
+    )
     backend: Annotated[Line | None, BACKEND] = Field(default=None, description="The backend of this subagent.")
     tools: Annotated[
         Annotated[
@@ -54,6 +64,11 @@ class SubagentEntry(Section):
         | None,
         RULES,
     ] = Field(default=None, description="The child tools of this subagent.")
+    delegate: Annotated[tuple[Line, ...] | None, USER_ONLY] = Field(
+        default=None,
+        description="Subagents that get the tools of their own configuration where this one starts them; others have "
+        "at most the tools of this one. null: as its profile says; not for project files.",
+    )
     primary: Annotated[Switch | None, OFF_UNLESS_TRUSTED] = Field(
         default=None, description="Offer this subagent as a direct tool besides; null: as its profile says."
     )
@@ -126,16 +141,76 @@ class Storage(Section):
     )
 
 
-class Subagents(Scheduling, Storage):
+Unattended: TypeAlias = Literal["allow", "deny", "wait"]
+"""What becomes of a call that rules ask about where nobody is there to answer."""
+
+
+class RequestSettings(Section):
+    """The requests of subagents for an approval or an answer."""
+
+    expire_ms: Annotated[PositiveInt, USER_ONLY] = Field(
+        default=600_000, description="Time after which a request that nobody has answered is denied, in milliseconds."
+    )
+    unattended: Annotated[Unattended | None, USER_ONLY] = Field(
+        default=None,
+        description="What becomes of a call that a rule asks about where nobody is there to answer; `wait` holds it "
+        "until it is answered or expires. null: `wait`, and `allow` for the rules that come with `task`.",
+    )
+
+
+class Models(Section):
+    """The models of subagents."""
+
     model: ConfiguredModel | None = Field(
-        default=None, description="The model of every subagent that has none of its own."
+        default=None,
+        description="The model of every subagent that has none of its own; or a name of `models`, or `inherit`.",
+    )
+    models: Annotated[Mapping[MenuName, MenuEntry], WHOLE] = Field(
+        default={},
+        description="A menu of models by name, from which calls choose; a text is short for an object with `model`.",
+    )
+    model_fallback: ModelFallback = ModelFallback()
+    """The failures after which the next model of the menu is asked."""
+
+    @cached_property
+    def menu(self) -> Mapping[str, tuple[ModelPattern, ...]]:
+        """The models of each name of the menu, in the order in which they are asked."""
+        return expanded(self.models)
+
+    @cached_property
+    def choices(self) -> Mapping[str, str]:
+        """The names that a model may choose from, each with the model that it stands for; none without a menu."""
+        named = {name: f"{models[0]}" for name, models in self.menu.items()}
+        return {**named, INHERIT: "your own"} if named else named
+
+
+class Background(Section):
+    """Work that goes on when the call that started it is over."""
+
+    async_start: Annotated[Literal["refuse", "allow"], earlier_unless_trusted("refuse", "allow")] = Field(
+        default="refuse", description="`allow` lets `async: true` start in the background."
+    )
+    background_after_ms: PositiveInt | None = Field(
+        default=None,
+        description="Time after which a call that waits goes on in the background and returns the task ids, in"
+        " milliseconds, where `asyncStart` is `allow`; by default never.",
+    )
+    on_close: Annotated[Literal["cancel", "detach"], earlier_unless_trusted("cancel", "detach")] = Field(
+        default="cancel",
+        description="What becomes of running tasks when the `Ohm` closes: `detach` leaves those whose backend goes on "
+        "without it to the next one; all others are cancelled.",
+    )
+
+
+class Subagents(Models, Background, Scheduling, Storage):
+    strict_model: Annotated[Switch, ON_UNLESS_TRUSTED] = Field(
+        default=False, description="A run that another model answers than the one asked for fails (`model_mismatch`)."
     )
     send_to_finished: Annotated[Literal["refuse", "resume"], earlier_unless_trusted("refuse", "resume")] = Field(
         default="refuse", description="`resume` lets `send` continue a finished task as a new one."
     )
-    async_start: Annotated[Literal["refuse", "allow"], earlier_unless_trusted("refuse", "allow")] = Field(
-        default="refuse", description="`allow` lets `async: true` start in the background."
-    )
+    requests: RequestSettings = RequestSettings()
+    """What becomes of a request for an approval or an answer."""
     limits: Annotated[CommonLimits, ONLY_LOWER] = CommonLimits()
     """Limits of each run, for all subagents."""
     loop: Annotated[CommonLoop, ONLY_LOWER_COUNT] = CommonLoop()

@@ -1,14 +1,19 @@
-"""Switches and lists of plugins that cannot be understood: off, and no plugin, until they are corrected."""
+"""Values that restrain and cannot be understood: they count as the strictest one until they are corrected.
+
+A feature is off, no plugin is loaded, `strictModel` is on, and `unattended` denies.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._config.entries import is_like
-from ohm_subagents._config.layers import with_value, without_values
+from ohm_subagents._config.entries import SECTION as SUBAGENTS
+from ohm_subagents._config.entries import SETTINGS, is_like, of_entries
+from ohm_subagents._config.layers import object_at, with_value, without_values
 from ohm_subagents._config.schema import FEATURES
 from ohm_subagents._config.values import parse_switch, quoted_value
+from ohm_subagents.contract.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,6 +31,15 @@ _NOT_OF_FALLBACK: Final = frozenset({"enabled", "disabled"})
 """Words of a switch that are not known for this one, though they are for others."""
 _LOAD: Final = "loadPlugins"
 _OFF: Final = "counts as false until it is corrected"
+_STRICT: Final = "strictModel"
+_LIKE_STRICT: Final = ("strictmodel",)
+_ON: Final = "counts as true until it is corrected"
+_REQUESTS: Final = "requests"
+_UNATTENDED: Final = "unattended"
+_VERDICTS: Final = ("allow", "deny", "wait")
+_ALLOWED: Final = "'allow', 'deny' or 'wait'"
+_DENY: Final = "deny"
+_DENIES: Final = f"counts as '{_DENY}' until it is corrected"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +50,14 @@ class _Unclear:
     message: str
     closed: tuple[KeyPath, ...]
     """The keys that it closes."""
+    to: JsonValue = False
+    """The value that closes them."""
     severity: Severity = "error"
 
 
 def close_unclear_switches(layer: Layer) -> tuple[Layer, tuple[Diagnostic, ...]]:
-    """Close in a layer what is not understood: a switch is false, and no plugin is loaded."""
-    unclear = (*_lists(layer), *_switches(layer))
+    """Close in a layer what is not understood: each value that restrains is the strictest one."""
+    unclear = (*_lists(layer), *_switches(layer), *_strict_models(layer), *_unattended(layer))
     if not unclear:
         return layer, ()
     less = without_values(layer, [one.path for one in unclear])
@@ -51,7 +67,7 @@ def close_unclear_switches(layer: Layer) -> tuple[Layer, tuple[Diagnostic, ...]]
         place = layer.place(one.path)
         wrong.append(place.diagnostic(f"'{place.key}' {one.message}", severity=one.severity))
         for path in one.closed:
-            values = with_value(values, path, [] if path == (_LOAD,) else False)
+            values = with_value(values, path, one.to)
             places[path] = place
     return replace(layer, values=values, places=places), tuple(wrong)
 
@@ -64,7 +80,7 @@ def _lists(layer: Layer) -> Iterator[_Unclear]:
                 f"is {quoted_value(value)}, but has to be a list of plugins, given once; no plugin is loaded until it "
                 "is corrected."
             )
-            yield _Unclear((key,), message, ((_LOAD,),), "warning")
+            yield _Unclear((key,), message, ((_LOAD,),), [], "warning")
 
 
 def _switches(layer: Layer) -> Iterator[_Unclear]:
@@ -106,3 +122,48 @@ def _value(layer: Layer, path: KeyPath, value: JsonValue) -> Iterator[_Unclear]:
         yield _Unclear(path, f"is given twice, and {_OFF}.", (path,))
     elif parse_switch(value) is None or is_word_too_many:
         yield _Unclear(path, f"is {quoted_value(value)}, but has to be true or false; it {_OFF}.", (path,))
+
+
+def _strict_models(layer: Layer) -> Iterator[_Unclear]:
+    """Yield each `strictModel` of all subagents, and of one, that is unclear or misspelt. Null asks for none."""
+    common = object_at(layer.values, (SUBAGENTS,))
+    written = [((SUBAGENTS, key), value) for key, value in common.items() if is_like(key, _LIKE_STRICT)]
+    for path, value in (*written, *of_entries(layer, _LIKE_STRICT)):
+        meaning = parse_switch(value)
+        if path[-1] != _STRICT and meaning is not False and not isinstance(value, dict):
+            meant = (*path[:-1], _STRICT)
+            message = f"is not a known key. Did you mean '{'.'.join(meant)}'? That {_ON}."
+            yield _Unclear(path, message, (meant,), to=True)
+        elif path[-1] == _STRICT and path in layer.repeated:
+            yield _Unclear(path, f"is given twice, and {_ON}.", (path,), to=True)
+        elif path[-1] == _STRICT and meaning is None and value is not None:
+            message = f"is {quoted_value(value)}, but has to be true or false; it {_ON}."
+            yield _Unclear(path, message, (path,), to=True)
+
+
+def _unattended(layer: Layer) -> Iterator[_Unclear]:
+    """Yield what is unclear of `subagents.requests.unattended`, which no project sets; `allow` is no restraint."""
+    if layer.kind == "project":
+        return
+    meant = (SUBAGENTS, _REQUESTS, _UNATTENDED)
+    for key, value in object_at(layer.values, (SUBAGENTS,)).items():
+        path = (SUBAGENTS, key)
+        if key == _REQUESTS and not isinstance(value, dict):
+            message = f"is {quoted_value(value)}, but has to be an object; '{_UNATTENDED}' {_DENIES}."
+            yield _Unclear(path, message, (meant,), to=_DENY)
+        elif isinstance(value, dict) and (key == _REQUESTS or (key not in SETTINGS and is_like(key, (_REQUESTS,)))):
+            for name, one in value.items():
+                if is_like(name, (_UNATTENDED,)):
+                    yield from _verdict(layer, (*path, name), one, meant)
+
+
+def _verdict(layer: Layer, path: KeyPath, value: JsonValue, meant: KeyPath) -> Iterator[_Unclear]:
+    if path in layer.repeated:
+        yield _Unclear(path, f"is given twice, and {_DENIES}.", (meant,), to=_DENY)
+    elif path != meant and value != "allow":
+        message = f"is not a known key. Did you mean '{'.'.join(meant)}'? That {_DENIES}."
+        yield _Unclear(path, message, (meant,), to=_DENY)
+    elif path == meant and value is not None and value not in _VERDICTS:
+        near = did_you_mean(value, _VERDICTS) if isinstance(value, str) else ""
+        message = f"is {quoted_value(value)}, but has to be one of {_ALLOWED}; it {_DENIES}. {near}"
+        yield _Unclear(path, message.rstrip(), (meant,), to=_DENY)

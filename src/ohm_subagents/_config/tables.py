@@ -15,6 +15,7 @@ from ohm_subagents._config.env import (
     DEPTH_VARIABLE,
     DIRECTORY_VARIABLES,
     MAX_DEPTH_VARIABLE,
+    TASK_VARIABLE,
     TRACE_VARIABLES,
     VARIABLES,
 )
@@ -30,7 +31,12 @@ if TYPE_CHECKING:
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _TEXT: Final[JsonValue] = {"type": "string"}
-_MEMBER: Final[Mapping[str, str]] = {"providers": "<name>", "mcpServers": "<name>", "maxRequests": "<provider>"}
+_MEMBER: Final[Mapping[str, str]] = {
+    "providers": "<name>",
+    "mcpServers": "<name>",
+    "models": "<name>",
+    "maxRequests": "<provider>",
+}
 _AGENTS: Final = "Of the last two, the first that is set holds `agent-profiles/`, `skills/` and `settings.json`. "
 _CACHE: Final = "Its `ohm-subagents/` keeps what `code_search` has read."
 _DEPTH: Final = (
@@ -39,6 +45,7 @@ _DEPTH: Final = (
 )
 
 _MAX_DEPTH: Final = "Levels of subagents that the suite `single` allows, in place of `maxDepth` of its config.json."
+_TASK: Final = "The task that this process runs for: tasks here are below it, and what they use counts for it too."
 _CHILD: Final = "`1` in a process that was started for a subagent: the suite `single` offers no tool there."
 _TRACE: Final = (
     "The OpenTelemetry span that a process is in. `ohm` puts its tasks there, and gives the processes that it starts "
@@ -62,7 +69,8 @@ def config_schema() -> dict[str, JsonValue]:
     definitions = _object(schema["$defs"])
     _object(definitions["Subagents"])["additionalProperties"] = {"$ref": "#/$defs/SubagentEntry"}
     _object(schema["properties"])["$schema"] = _TEXT
-    definitions["ProviderModel"] = {"anyOf": [definitions["ProviderModel"], _TEXT]}
+    for name in ("ProviderModel", "MenuEntry"):
+        definitions[name] = {"anyOf": [definitions[name], _TEXT]}
     return schema
 
 
@@ -104,6 +112,7 @@ def env_table() -> str:
     ]
     rows.append(f"| `{CACHE_VARIABLE}` | | `{DEFAULT_CACHE}` | {_CACHE} |")
     rows.append(f"| `{DEPTH_VARIABLE}` | | `0` | {_DEPTH} |")
+    rows.append(f"| `{TASK_VARIABLE}` | | | {_TASK} |")
     rows.append(f"| `{MAX_DEPTH_VARIABLE}` | | | {_MAX_DEPTH} |")
     rows.append(f"| `{CHILD_VARIABLE}` | | | {_CHILD} |")
     rows.append(f"| `{'`, `'.join(TRACE_VARIABLES)}` | | | {_TRACE} |")

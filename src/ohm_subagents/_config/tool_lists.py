@@ -9,7 +9,7 @@ from ohm_subagents._config.entries import of_entries
 from ohm_subagents._config.layers import without_values
 from ohm_subagents._config.tool_rules import ToolRules, has_tool, merge_tools
 from ohm_subagents._config.values import quoted_value
-from ohm_subagents.contract.call_rules import CallRules, split_calls
+from ohm_subagents.contract.call_rules import split_calls
 from ohm_subagents.contract.profile import fold_id
 from ohm_subagents.contract.result import Err, Ok, Result
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 KEY: Final = "tools"
 _LIKE_TOOLS: Final = (KEY, "allow", "deny", "permissions")
-_FORM: Final = 'It has to be a list of tools, or an object with the lists "allow" and "deny".'
+_FORM: Final = 'It has to be a list of tools, or an object with the lists "allow", "ask" and "deny".'
 
 
 def read_tools(layer: Layer) -> tuple[Layer, Mapping[str, ToolRules], tuple[Diagnostic, ...]]:
@@ -74,36 +74,36 @@ def _read(layer: Layer, path: KeyPath, value: JsonValue) -> ToolRules:
         return ToolRules()
     if not isinstance(lists, dict):
         return unclear(f"is {quoted_value(value)}")
-    if unknown := sorted(lists.keys() - {"allow", "deny"}):
+    if unknown := sorted(lists.keys() - {"allow", "ask", "deny"}):
         return unclear(f"has the unknown key '{unknown[0]}'")
     allowed = None if lists.get("allow") is None else _names(lists["allow"])
-    denied = _names(lists.get("deny", []))
-    if denied is None or (allowed is None and lists.get("allow") is not None):
+    asked, denied = _names(lists.get("ask", [])), _names(lists.get("deny", []))
+    if asked is None or denied is None or (allowed is None and lists.get("allow") is not None):
         return unclear(f"is {quoted_value(value)}")
-    found = _rules(layer, str(place), allowed, denied)
+    found = _rules(layer, str(place), allowed, denied, asked)
     return unclear(*found.err_value) if isinstance(found, Err) else found.ok_value
 
 
 def _rules(
-    layer: Layer, source: str, allowed: tuple[str, ...] | None, denied: tuple[str, ...]
+    layer: Layer, source: str, allowed: tuple[str, ...] | None, denied: tuple[str, ...], asked: tuple[str, ...]
 ) -> Result[ToolRules, tuple[str, str]]:
-    """Return the rules of two lists, or the fact and the advice of what is wrong with them."""
-    split = split_calls(allowed, denied, source=source)
+    """Return the rules of three lists, or the fact and the advice of what is wrong with them."""
+    split = split_calls(allowed, denied, asked, source=source)
     if isinstance(split, Err):
         return Err((f"has a rule that cannot be kept: {split.err_value}", _FORM))
-    allowed, denied, calls = split.ok_value
+    lists = split.ok_value
+    allowed, denied = lists.allowed, lists.denied
     both = [name for name in denied if has_tool(allowed or (), name)]
     if both:
         return Err((f"both allows and denies the tool '{both[0]}'", "Name each tool in one of the two lists."))
     if layer.kind == "project":
-        rules = () if calls is None else (calls,)
-        return Ok(ToolRules(at_most=allowed, denied=denied, call_rules=rules, source=source))
+        return Ok(ToolRules(at_most=allowed, denied=denied, call_rules=lists.rules, source=source))
     return Ok(
         ToolRules(
             allowed=allowed,
             denied=denied,
-            allowed_rules=CallRules(allow=calls.allow, source=source) if calls and calls.allow else None,
-            call_rules=(CallRules(deny=calls.deny, source=source),) if calls and calls.deny else (),
+            allowed_rules=tuple(replace(one, ask=(), deny=()) for one in lists.rules if one.allow is not None),
+            call_rules=tuple(replace(one, allow=None) for one in lists.rules if one.ask or one.deny),
             source=source,
         )
     )

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents.contract.call_rules import RULED_TOOL, CallRules
+from ohm_subagents.contract.call_rules import CallRules, entry_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -58,7 +58,7 @@ class ToolRules:
     """Tools that are taken away from the list that holds."""
     at_most: tuple[str, ...] | None = None
     """A project's list: a tool that it does not name is not given, and it gives none that the others do not."""
-    allowed_rules: CallRules | None = None
+    allowed_rules: tuple[CallRules, ...] = ()
     """The rules for calls that come with the list `allowed`."""
     call_rules: tuple[CallRules, ...] = ()
     """The other rules for calls, which every call has to pass."""
@@ -69,23 +69,23 @@ class ToolRules:
 
     def at_most_these(self) -> ToolRules:
         """Return the same rules, which only take tools away."""
-        own = () if self.allowed_rules is None else (self.allowed_rules,)
-        calls = (*own, *self.call_rules)
+        calls = (*self.allowed_rules, *self.call_rules)
         return replace(
-            self, allowed=None, at_most=_common(self.allowed, self.at_most), allowed_rules=None, call_rules=calls
+            self, allowed=None, at_most=_common(self.allowed, self.at_most), allowed_rules=(), call_rules=calls
         )
 
     def as_json(self) -> dict[str, JsonValue]:
         """Return the rules as ohm.json may have them."""
         allowed = () if self.unclear else _common(self.allowed, self.at_most)
         granted = [name for name in allowed or () if not has_tool(self.denied, name)]
-        ruled = next((one.allow for one in (self.allowed_rules, *self.call_rules) if one and one.allow), None)
-        if ruled is not None:
-            granted = [name for name in granted if fold_tool(name) != RULED_TOOL]
-            granted += [f"{RULED_TOOL}: {pattern}" for pattern in ruled]
+        rules = (*self.allowed_rules, *self.call_rules)
+        ruled = {one.tool: one.allow for one in reversed(rules) if one.allow is not None}
+        granted = [name for name in granted if fold_tool(name) not in ruled]
+        granted += [entry_of(tool, pattern) for tool, patterns in ruled.items() for pattern in patterns]
         lists: dict[str, JsonValue] = {} if allowed is None else {"allow": [*granted]}
-        refused = (f"{RULED_TOOL}: {pattern}" for one in self.call_rules for pattern in one.deny)
-        return {**lists, "deny": [*self.denied, *refused]}
+        asked: list[JsonValue] = [entry_of(one.tool, pattern) for one in rules for pattern in one.ask]
+        refused = (entry_of(one.tool, pattern) for one in rules for pattern in one.deny)
+        return {**lists, **({"ask": asked} if asked else {}), "deny": [*self.denied, *refused]}
 
     @staticmethod
     def json_schema() -> dict[str, JsonValue]:
@@ -93,7 +93,7 @@ class ToolRules:
         names: dict[str, JsonValue] = {"type": "array", "items": {"type": "string"}}
         exactly = (
             "Exactly these child tools, instead of the profile's (of an agent profile at most these); or a list alone. "
-            "'bash: git diff *' allows these commands of 'bash' alone."
+            "'bash: git diff *' allows these commands of 'bash' alone, 'edit: src/**' these files."
         )
         return {
             "anyOf": [
@@ -101,6 +101,12 @@ class ToolRules:
                     "type": "object",
                     "properties": {
                         "allow": {**names, "description": exactly},
+                        "ask": {
+                            **names,
+                            "default": [],
+                            "description": "Somebody is asked before these calls: 'edit' before every one of the tool, "
+                            "'bash: git push *' before these commands.",
+                        },
                         "deny": {
                             **names,
                             "default": [],

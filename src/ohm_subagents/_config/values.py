@@ -8,16 +8,25 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Final, TypeAlias, cast
 
-from pydantic import BeforeValidator, InstanceOf, JsonValue, PlainSerializer, PlainValidator, WithJsonSchema
+from pydantic import (
+    BeforeValidator,
+    InstanceOf,
+    JsonValue,
+    PlainSerializer,
+    PlainValidator,
+    ValidationInfo,
+    WithJsonSchema,
+)
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from ohm_subagents.contract.model_pattern import FORM as MODEL_FORM
 from ohm_subagents.contract.model_pattern import ModelPattern, parse_model_pattern
+from ohm_subagents.contract.model_route import INHERIT
 from ohm_subagents.contract.result import Err
 from ohm_subagents.contract.truncation import shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
 MAX_INTEGER: Final = 2**53 - 1
 _SHOWN: Final = 60
@@ -70,7 +79,9 @@ def _integer(least: int, what: str) -> Callable[[object], int]:
     return read
 
 
-def _text(pattern: str, what: str, *, kind: str = "ohm") -> Callable[[object], str]:
+def text_of(pattern: str, what: str, *, kind: str = "ohm") -> Callable[[object], str]:
+    """Return what reads a text that is, without blanks around it, of this form; `what` says in words which."""
+
     def read(value: object) -> str:
         text = value.strip() if isinstance(value, str) else ""
         if not re.fullmatch(pattern, text):
@@ -92,7 +103,7 @@ def _amount(value: object) -> Decimal:
     return amount
 
 
-_line = _text(r"[\s\S]+", "a text that is not blank")
+_line = text_of(r"[\s\S]+", "a text that is not blank")
 
 
 def _one_or_more(value: object) -> object:
@@ -136,15 +147,26 @@ class UnclearModel:
         return self.written
 
 
+@dataclass(frozen=True, slots=True)
+class ModelName:
+    """A name of the menu (`subagents.models`), or `inherit`."""
+
+    name: str
+    """The name, as it is written."""
+
+    def __str__(self) -> str:
+        return self.name
+
+
 def _model(value: object) -> ModelPattern:
     meant = _model_if_any(value)
-    if isinstance(meant, UnclearModel):
+    if not isinstance(meant, ModelPattern):
         raise expected(MODEL_FORM)
     return meant
 
 
-def _model_if_any(value: object) -> ModelPattern | UnclearModel:
-    if isinstance(value, ModelPattern | UnclearModel):
+def _model_if_any(value: object) -> ModelPattern | ModelName | UnclearModel:
+    if isinstance(value, ModelPattern | ModelName | UnclearModel):
         return value
     parsed = parse_model_pattern(value) if isinstance(value, str) else None
     if parsed is None or isinstance(parsed, Err):
@@ -175,7 +197,7 @@ Amount: TypeAlias = Annotated[
 ]
 """An amount of money, kept exactly and shown as text."""
 Line: TypeAlias = Annotated[str, BeforeValidator(_line)]
-Key: TypeAlias = Annotated[str, BeforeValidator(_text(r"[\s\S]+", "a text that is not blank", kind=SECRET))]
+Key: TypeAlias = Annotated[str, BeforeValidator(text_of(r"[\s\S]+", "a text that is not blank", kind=SECRET))]
 """A key, or the place of one; no part of it is ever shown."""
 PluginNames: TypeAlias = Annotated[tuple[Line, ...], BeforeValidator(_plugin_names)]
 """Names of plugins, in a list or separated by commas; `none` names none."""
@@ -186,20 +208,48 @@ AllOrNames: TypeAlias = Annotated[
     WithJsonSchema({"type": ["boolean", "array"], "items": {"type": "string"}}),
 ]
 """True for all, false for none, else those of these names; a text is a list of one."""
+
+
+def _model_or_name(value: object, info: ValidationInfo) -> ModelPattern | ModelName:
+    """Read a model, or one of the names that the context of the validation has."""
+    menu = cast("Mapping[str, Collection[str]]", info.context or {}).get("menu", ())
+    meant = _model_if_any(value)
+    if isinstance(meant, ModelPattern):
+        return meant
+    if is_model_name(value, menu):
+        return ModelName(str(value).strip())
+    allowed_here = f"{MODEL_FORM}{or_a_name(menu)}"
+    raise expected(allowed_here)
+
+
+def is_model_name(value: object, menu: Collection[str]) -> bool:
+    """Return True for a name of the menu, and for `inherit`."""
+    return isinstance(value, str) and (value.strip() in menu or value.strip() == INHERIT)
+
+
+def or_a_name(menu: Collection[str]) -> str:
+    """Return the names that may stand in place of a model, after what a model is; empty without a menu."""
+    return f", or one of {', '.join(sorted(menu))}, {INHERIT}" if menu else ""
+
+
 _MODEL_SCHEMA: Final = WithJsonSchema({"type": "string", "format": "<provider>/<model>[:<thinking>]"})
 Model: TypeAlias = Annotated[ModelPattern, BeforeValidator(_model), PlainSerializer(str), _MODEL_SCHEMA]
+ModelOrName: TypeAlias = Annotated[
+    InstanceOf[ModelPattern] | InstanceOf[ModelName], BeforeValidator(_model_or_name), _MODEL_SCHEMA
+]
+"""A model, or a name of the menu; the names are `menu` of the context of the validation."""
 ConfiguredModel: TypeAlias = Annotated[
-    InstanceOf[ModelPattern] | InstanceOf[UnclearModel],
+    InstanceOf[ModelPattern] | InstanceOf[ModelName] | InstanceOf[UnclearModel],
     BeforeValidator(_model_if_any),
     PlainSerializer(str),
     _MODEL_SCHEMA,
 ]
-"""A model, or a text that names none, which keeps a subagent from running on another one."""
+"""A model, a name of the menu, or a text that is neither, which keeps a subagent from running on another one."""
 WebAddress: TypeAlias = Annotated[
-    str, BeforeValidator(_text(r"https?://\S+", "an address that begins with http:// or https://"))
+    str, BeforeValidator(text_of(r"https?://\S+", "an address that begins with http:// or https://"))
 ]
 _VARIABLE: Final = "the name of an environment variable, never a key itself"
-VariableName: TypeAlias = Annotated[str, BeforeValidator(_text(r"[A-Za-z_][A-Za-z0-9_]*", _VARIABLE, kind=SECRET))]
+VariableName: TypeAlias = Annotated[str, BeforeValidator(text_of(r"[A-Za-z_][A-Za-z0-9_]*", _VARIABLE, kind=SECRET))]
 
 _ALLOWED: Final[Mapping[str, str]] = {
     "string_too_short": "a text that is not empty",

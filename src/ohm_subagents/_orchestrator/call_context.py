@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.observe.call import ProgramCall
     from ohm_subagents.contract.ids import CallId, TaskId
     from ohm_subagents.contract.limits import Budget
+    from ohm_subagents.contract.model_pattern import ModelPattern
+    from ohm_subagents.contract.tool_ceiling import Delegation
+
+
+def no_model() -> None:
+    """Return that the model of the caller is not known."""
 
 
 class CallContext(NamedTuple):
@@ -24,12 +30,18 @@ class CallContext(NamedTuple):
         level: 0 for a program, one more for each task below it.
         task_id: the task that calls; None for a program.
         call: the id of the program's call that tasks are started for, if it has one.
+        model: returns the model of the task that calls; None where that is not known.
+        passes: the ceilings of the tools of what is started; None without any.
+        outside: the task of another process for which this one runs, if it does.
     """
 
     ledger: Ledger
     level: int
     task_id: TaskId | None = None
     call: CallId | None = None
+    model: Callable[[], ModelPattern | None] = no_model
+    passes: Delegation | None = None
+    outside: TaskId | None = None
 
     def child(self, budget: Budget | None, *, owner: str) -> CallContext:
         """Return the same context under one more budget; `owner` names it in error messages."""
@@ -98,6 +110,9 @@ def program_context(make: Callable[[], CallContext]) -> CallContext:
     return shared.context
 
 
-def root_context(budget: Budget, *, level: int) -> CallContext:
-    """Return the context of a program, or of a process that is itself a subagent at `level`."""
-    return CallContext(ledger=Ledger(budget, owner="subagents.budget", level=0), level=level)
+def root_context(
+    budget: Budget, *, level: int, passes: Delegation | None = None, outside: TaskId | None = None
+) -> CallContext:
+    """Return the context of a program, or of a process that is itself a subagent at `level`, under its ceilings."""
+    ledger = Ledger(budget, owner="subagents.budget", level=0)
+    return CallContext(ledger=ledger, level=level, passes=passes, outside=outside)

@@ -39,7 +39,7 @@ def follow_up(live: LiveTask, message: QueuedPrompt) -> SendReply:
         if message.is_follow_up and not is_its_own and isinstance(message.run.outcome, Succeeded):
             seen = replace(seen, summary=message.summary(live.record.redact))
         return SendReply(task=seen, run=message.run, goes_on=message.is_followed)
-    if message.answered.is_set:
+    if message.answered.is_set and not live.record.is_left:
         over = live.task.summary if live.task.status == "cancelled" else TOO_LATE
         return SendReply(task=_unanswered(live.task, "cancelled", over))
     if message.began is not None:
@@ -62,6 +62,12 @@ def abandoned(live: LiveTask, message: QueuedPrompt) -> SendReply:
         return SendReply(task=replace(so_far, summary=GOES_ON), goes_on=True)
     over = NOT_TAKEN if message.began is None else GIVEN_UP
     return SendReply(task=replace(so_far, status="cancelled", summary=over, ended_ms=live.task.updated_ms))
+
+
+def withdrawn(task: Task, *, was_taken: bool) -> SendReply:
+    """Return the reply to a follow-up that was withdrawn, before or after the process of the task has taken it."""
+    over = GIVEN_UP if was_taken else NOT_TAKEN
+    return SendReply(task=replace(_unanswered(task, "cancelled", over), ended_ms=task.updated_ms))
 
 
 def _settled(message: QueuedPrompt, run: Run) -> Task:

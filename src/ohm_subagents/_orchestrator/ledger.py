@@ -2,180 +2,25 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
-from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents._orchestrator.spending import NOTHING, BudgetExceeded, Reservation, Spending
+from ohm_subagents.contract.account import Remaining
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ohm_subagents._plugins.backends.gate import RequestNeed
+    from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.events import Guard
+    from ohm_subagents.contract.ids import Clock
     from ohm_subagents.contract.limits import Budget
     from ohm_subagents.contract.usage import Usage
 
-ANSWER_TOKENS: Final = 16_384
-"""Tokens that are reserved for an answer when the request does not limit it."""
-LAST_TOKENS: Final = 2048
-"""With fewer tokens than this left for an answer, no other request is possible after it."""
-NOTHING: Final = Decimal(0)
-
-
-@dataclass(frozen=True, slots=True)
-class BudgetExceeded:
-    """A budget that does not allow what was asked for."""
-
-    guard: Guard
-    error: OhmError
-    may_return: bool = False
-    """True if something is reserved now that may be given back."""
-
-
-@dataclass(slots=True, eq=False)
-class Reservation:
-    """The part of the budgets that one model request holds until it is over."""
-
-    requests: int = 0
-    tokens: int = 0
-    cost_usd: Decimal = NOTHING
-    max_output_tokens: int | None = None
-    """The longest answer that was reserved; None if no budget limits it."""
-    last_of: Guard | None = None
-    """The budget that allows no further request."""
-
-    def reserve_answer(self, need: RequestNeed, left: int, of: Guard) -> int:
-        """Reserve an answer of at most `left` tokens; return how long it may be."""
-        most = min(left, need.max_output_tokens or ANSWER_TOKENS, self.max_output_tokens or left)
-        if left < LAST_TOKENS:
-            self.last_of = of
-        self.max_output_tokens = most
-        return most
-
-
-class Spending:
-    """One budget, what was spent of it, and what is reserved.
-
-    Fields:
-        owner: names the limit's place in error messages.
-        level: the depth at which its owner runs.
-        wall_at: when the wall clock ends, in seconds of the event loop's clock; infinite before the first run.
-    """
-
-    def __init__(self, budget: Budget, *, owner: str, level: int) -> None:
-        self.budget = budget
-        self.owner = owner
-        self.level = level
-        self.requests = self.tokens = self.tool_calls = self.spawns = 0
-        self.cost_usd = NOTHING
-        self.reserved = Reservation()
-        self.wall_at = math.inf
-
-    def hold(self, reservation: Reservation, sign: int) -> None:
-        """Add a reservation, or with sign -1 take it away."""
-        self.reserved.requests += sign * reservation.requests
-        self.reserved.tokens += sign * reservation.tokens
-        self.reserved.cost_usd += sign * reservation.cost_usd
-
-    @property
-    def has_no_more_requests(self) -> bool:
-        """Return True if no further request is left, beside those that go on."""
-        limit = self.budget.requests
-        return limit is not None and self.requests + self.reserved.requests >= limit
-
-    def exceeded(self) -> BudgetExceeded | None:
-        """Return this budget if more was spent than it has."""
-        budget = self.budget
-        if budget.tool_calls is not None and self.tool_calls > budget.tool_calls:
-            return BudgetExceeded("tool_calls", self.spent("toolCalls", budget.tool_calls, "tool calls"))
-        if budget.requests is not None and self.requests > budget.requests:
-            return self._no_requests(budget.requests)
-        if budget.tokens is not None and self.tokens > budget.tokens:
-            return self._no_tokens(budget.tokens)
-        if budget.cost_usd is not None and self.cost_usd > budget.cost_usd:
-            return self._no_money(budget.cost_usd)
-        return None
-
-    def fit(self, wanted: Reservation, need: RequestNeed | None) -> BudgetExceeded | None:
-        """Lower what is `wanted` to what is left, or return what forbids it."""
-        if self.has_no_more_requests:
-            return self._no_requests(self.budget.requests or 0)
-        return None if need is None else self._fit_tokens(wanted, need) or self._fit_money(wanted, need)
-
-    def _fit_tokens(self, wanted: Reservation, need: RequestNeed) -> BudgetExceeded | None:
-        limit = self.budget.tokens
-        if limit is None:
-            return None
-        left = limit - self.tokens - self.reserved.tokens - need.input_tokens
-        if left < 1:
-            return self._no_tokens(limit, need.input_tokens)
-        wanted.tokens = max(wanted.tokens, need.input_tokens + wanted.reserve_answer(need, left, "tokens"))
-        return None
-
-    def _fit_money(self, wanted: Reservation, need: RequestNeed) -> BudgetExceeded | None:
-        limit = self.budget.cost_usd
-        if limit is None:
-            return None
-        if need.price is None:
-            return BudgetExceeded("cost", self.unpriced(need))
-        asked = need.price(need.input_tokens, 0)
-        each = (need.price(need.input_tokens, 1000) - asked) / 1000
-        left = limit - self.cost_usd - self.reserved.cost_usd - asked
-        if left < each:
-            return self._no_money(limit)
-        answer = wanted.reserve_answer(need, int(left / each) if each else ANSWER_TOKENS, "cost")
-        wanted.cost_usd = max(wanted.cost_usd, asked + each * answer)
-        return None
-
-    def too_deep(self, level: int) -> OhmError | None:
-        """Return why no task may be started at this depth."""
-        depth = self.budget.depth
-        if depth is None or level - self.level <= depth:
-            return None
-        limit = self.level + depth
-        return OhmError(
-            code=ErrorCode.DEPTH_EXCEEDED,
-            message=f"No subagent may be started at depth {level}: the limit of {self.owner} is {limit}.",
-            advice="Do the work yourself, or raise subagents.budget.depth in ohm.json.",
-        )
-
-    def no_spawn(self) -> OhmError | None:
-        """Return why no further task may be started."""
-        limit = self.budget.spawns
-        return None if limit is None or self.spawns < limit else self.spent("spawns", limit, "tasks of subagents")
-
-    def _no_requests(self, limit: int) -> BudgetExceeded:
-        return BudgetExceeded("requests", self.spent("requests", limit, "model requests"))
-
-    def _no_tokens(self, limit: int, asked: int = 0) -> BudgetExceeded:
-        error = self.spent("tokens", limit, "tokens")
-        if asked:
-            fact = f"The budget of {limit} tokens of {self.owner} has {max(0, limit - self.tokens)} left, and the next "
-            error = replace(error, message=f"{fact}request takes {asked} or more.")
-        return BudgetExceeded("tokens", error, may_return=self.reserved.tokens > 0)
-
-    def _no_money(self, limit: Decimal) -> BudgetExceeded:
-        may_return = self.reserved.cost_usd > 0
-        return BudgetExceeded("cost", self.spent("costUsd", limit, "US dollars"), may_return=may_return)
-
-    def unpriced(self, need: RequestNeed) -> OhmError:
-        """Return the error of a cost budget whose model has no known price."""
-        return OhmError(
-            code=ErrorCode.BUDGET_UNENFORCEABLE,
-            message=f"The budget of {self.budget.cost_usd} US dollars of {self.owner} cannot be kept: the price of "
-            f"'{need.provider}/{need.model}' is unknown.",
-            advice="Choose a model with a known price, or set a budget of requests or tokens.",
-        )
-
-    def spent(self, name: str, limit: int | Decimal, what: str) -> OhmError:
-        """Return the error of a limit that is used up; `name` is its key in `budget`."""
-        return OhmError(
-            code=ErrorCode.BUDGET_EXCEEDED,
-            message=f"The budget of {limit} {what} of {self.owner} is spent.",
-            advice=f"What was done so far is kept; raise budget.{name}, or ask for less.",
-        )
+Amount = TypeVar("Amount", int, Decimal)
 
 
 class Ledger:
@@ -184,6 +29,7 @@ class Ledger:
     Fields:
         budgets: what was spent of each.
         waiters: wait until something that was reserved is given back.
+        limits_use: any of them limits requests, tokens, dollars, tool calls or time.
         counts_tokens_or_cost: a backend has to report its usage for the budgets to be kept.
     """
 
@@ -193,16 +39,29 @@ class Ledger:
         self.budgets: tuple[Spending, ...] = (Spending(budget, owner=owner, level=level), *above)
         self.waiters: list[anyio.Event] = [] if parent is None else parent.waiters
         counts = budget.tokens is not None or budget.cost_usd is not None
-        self.counts_tokens_or_cost: bool = counts or (parent is not None and parent.counts_tokens_or_cost)
+        limits_use = counts or not (budget.requests is budget.tool_calls is budget.wall_ms is None)
+        if parent is None:
+            self.counts_tokens_or_cost, self.limits_use = counts, limits_use
+        else:
+            self.counts_tokens_or_cost = counts or parent.counts_tokens_or_cost
+            self.limits_use = limits_use or parent.limits_use
 
-    def begin(self, now: float) -> float:
-        """Start the wall clocks with the first run; return when the first ends (event loop's clock)."""
-        ends = math.inf
+    def begin(self, now: float, epoch_ms: Clock) -> float:
+        """Start the wall clocks with the first run; return when the first ends (event loop's clock).
+
+        `epoch_ms` gives the time in epoch milliseconds.
+        """
+        return min(one.begin(now, epoch_ms) for one in self.budgets)
+
+    def park(self, now: float) -> None:
+        """Stop the wall clocks: the task waits for an answer, or one below it."""
         for one in self.budgets:
-            if one.budget.wall_ms is not None and one.wall_at == math.inf:
-                one.wall_at = now + one.budget.wall_ms / 1000
-            ends = min(ends, one.wall_at)
-        return ends
+            one.park(now)
+
+    def unpark(self, now: float) -> None:
+        """Let the wall clocks go on."""
+        for one in self.budgets:
+            one.unpark(now)
 
     def out_of_time(self) -> BudgetExceeded:
         """Return the error of the wall clock that ended first."""
@@ -259,11 +118,13 @@ class Ledger:
             self.release(reservation)
             tokens = tokens or reservation.tokens  # a count that is missing is taken from the reservation
             cost_usd = reservation.cost_usd if cost_usd is None else cost_usd
-        for one in self.budgets:
-            one.requests += usage.requests
-            one.tokens += tokens
-            one.cost_usd += cost_usd or NOTHING
+        _charge(self.budgets, usage, tokens, cost_usd)
         return self._exceeded()
+
+    def spend_before(self, usage: Usage, *, known: Ledger | None) -> None:
+        """Charge what was used before this ledger was made, but in the budgets of `known`, which have it already."""
+        own = self.budgets if known is None else self.budgets[: len(self.budgets) - len(known.budgets)]
+        _charge(own, usage, usage.input_tokens + usage.output_tokens, usage.cost_usd)
 
     def unpriced(self, need: RequestNeed) -> OhmError | None:
         """Return an error if a cost budget is set and the price is unknown. Reserves nothing."""
@@ -275,5 +136,54 @@ class Ledger:
         self.waiters.append(waiter)
         await waiter.wait()
 
+    def limits(self, level: int) -> bool:
+        """Return True if any number limits a task at this depth."""
+        return self.limits_use or (
+            self._may_spawn(level) and any(one.budget.spawns is not None for one in self.budgets)
+        )
+
+    def remaining(self, level: int) -> Remaining:
+        """Return the rest of all budgets, the smallest of each, for a task at this depth."""
+        budgets = self.budgets
+        spawns = (_rest(one.budget.spawns, one.spawns) for one in budgets) if self._may_spawn(level) else ()
+        return Remaining(
+            requests=_least(_rest(one.budget.requests, one.requests) for one in budgets),
+            tokens=_least(_rest(one.budget.tokens, one.tokens) for one in budgets),
+            cost_usd=_least(_rest(one.budget.cost_usd, one.cost_usd) for one in budgets),
+            tool_calls=_least(_rest(one.budget.tool_calls, one.tool_calls) for one in budgets),
+            spawns=_least(spawns),
+            wall_ends_ms=_least(one.wall_ends_ms for one in budgets),
+        )
+
+    def scarce(self) -> Iterable[tuple[Guard, int | Decimal, int | Decimal]]:
+        """Yield each limit on use of which a fifth or less is left, or one request: what is left, and the limit."""
+        for one in self.budgets:
+            for name, left, limit in one.left():
+                if 0 < left < limit and (left * 5 <= limit or (name == "requests" and left == 1)):
+                    yield name, left, limit
+
+    def _may_spawn(self, level: int) -> bool:
+        for one in self.budgets:
+            depth = one.budget.depth
+            if depth is not None and level + 1 - one.level > depth:
+                return False
+        return True
+
     def _exceeded(self) -> BudgetExceeded | None:
         return next((exceeded for one in self.budgets if (exceeded := one.exceeded()) is not None), None)
+
+
+def _charge(budgets: Iterable[Spending], usage: Usage, tokens: int, cost_usd: Decimal | None) -> None:
+    for one in budgets:
+        one.requests += usage.requests
+        one.tokens += tokens
+        one.cost_usd += cost_usd or NOTHING
+        one.tool_calls += usage.tool_calls
+
+
+def _rest(limit: Amount | None, spent: Amount) -> Amount | None:
+    return None if limit is None else max(limit - spent, limit - limit)
+
+
+def _least(rests: Iterable[Amount | None]) -> Amount | None:
+    return min((rest for rest in rests if rest is not None), default=None)

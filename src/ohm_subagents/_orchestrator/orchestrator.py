@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from anyio.lowlevel import checkpoint
 
 from ohm_subagents._concurrency.own_loop import OwnEventLoop
 from ohm_subagents._orchestrator.admission import refusals
-from ohm_subagents._orchestrator.admission.batch import plan_all
+from ohm_subagents._orchestrator.admission.batch import background_after_ms, plan_all
 from ohm_subagents._orchestrator.admission.context import label
 from ohm_subagents._orchestrator.admission.plan import plan
 from ohm_subagents._orchestrator.call_context import current_program_call
@@ -19,10 +20,10 @@ from ohm_subagents._orchestrator.excerpt import abandoned, first_part, follow_up
 from ohm_subagents._orchestrator.observe.call import CommandCall
 from ohm_subagents._orchestrator.observe.observers import subscribed
 from ohm_subagents._orchestrator.run.live import LiveTask
-from ohm_subagents._orchestrator.waiting import cancel_all, end_call, seconds, wait_answered, wait_settled_anywhere
+from ohm_subagents._orchestrator.waiting import WaitEnd, cancel_all, end_call, is_later, seconds, wait_answered
 from ohm_subagents._plugins.backends.fallback import INTERACTIVE_SDK
 from ohm_subagents._plugins.suites.interface import SessionTask
-from ohm_subagents.contract.commands import Cancel, GetTasks, Send, Start, Wait
+from ohm_subagents.contract.commands import AnswerRequest, Cancel, GetTasks, Send, Start, Wait
 from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.limits import Budget
 from ohm_subagents.contract.replies import (
@@ -40,11 +41,12 @@ from ohm_subagents.contract.replies import (
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import AsyncGenerator, Callable
     from contextlib import AbstractContextManager
 
     from ohm_subagents._orchestrator.admission.context import AdmissionContext
     from ohm_subagents._orchestrator.admission.plan import Plan
+    from ohm_subagents._orchestrator.answering import Answering
     from ohm_subagents._orchestrator.running import Admitted, RunningTasks
     from ohm_subagents._plugins.stores import Store
     from ohm_subagents._plugins.suites.interface import Progress
@@ -52,8 +54,9 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.commands import Command
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import SessionId
-    from ohm_subagents.contract.replies import WaitStatus
     from ohm_subagents.contract.task import Task
+
+    Context = Callable[[], Result[AdmissionContext, OhmError]]
 
 ASKED = "A caller asked for it."
 LOOKUP = "task"
@@ -63,12 +66,12 @@ LOOKUP = "task"
 class Orchestrator:
     """The engine: carries out commands."""
 
-    def __init__(
-        self, *, context: Callable[[], Result[AdmissionContext, OhmError]], running: RunningTasks, store: Store
-    ) -> None:
+    def __init__(self, *, context: Context, running: RunningTasks, store: Store, answering: Answering) -> None:
         self._context = context
+        self._answering = answering
+        self._elsewhere = answering.elsewhere
         self._running = running
-        self._store = store
+        self.store = store
         self._own_loop = OwnEventLoop()
 
     async def execute(
@@ -85,9 +88,11 @@ class Orchestrator:
         or cancelling the caller, cancels the tasks or the follow-up that it waits for; a `wait` only stops waiting.
         """
         self.check_open()
-        reply = await self._execute(command, CommandCall(observer, progress, abort, current_program_call()))
+        call = CommandCall(observer, progress, abort, current_program_call())
+        reply = await self._execute(command, call)
+        call.tell(reply)
         if command.op != "status":  # the answer has to survive the death of this process
-            await self._store.flush()
+            await self.store.flush()
         return reply
 
     async def _execute(self, command: Command, call: CommandCall) -> Reply:
@@ -106,9 +111,12 @@ class Orchestrator:
                     case Wait():
                         return await self._wait(command, backend, call)
                     case Send():
-                        return await self._send(command, context, call)
+                        told = await self._elsewhere.carried_out(command, abort=call.abort)
+                        return told or await self._send(command, context, call)
                     case Cancel():
-                        return await self._cancel(command, call)
+                        return await self._elsewhere.carried_out(command) or await self._cancel(command, call)
+                    case AnswerRequest():
+                        return await self._answering.reply(command)
 
     async def _start(self, command: Start, context: AdmissionContext, backend: str, call: CommandCall) -> Reply:
         if command.background and not (command.by_program or context.config.subagents.async_start == "allow"):
@@ -120,11 +128,13 @@ class Orchestrator:
         caller = context.caller(command.max_depth, call.id) if parent is None else self._running.below(parent, call.id)
         if caller is None:
             return CommandRejected(error=refusals.not_running(f"{parent}"), backend=backend, items=command.items)
-        plans = plan_all(command, context, is_busy=self._running.is_busy)
+        plans = plan_all(command, context, caller=caller, is_busy=self._running.is_busy, newest=self._running.newest)
         admitted: list[Admitted] = []
 
+        background = command.background
+
         def reply() -> StartReply:
-            return StartReply(items=tuple(map(self._reply, admitted)), backend=backend, background=command.background)
+            return StartReply(items=tuple(map(self._reply, admitted)), backend=backend, background=background)
 
         observers = call.observers(reply)
         caller = caller.child(command.budget, owner="the call")
@@ -134,33 +144,34 @@ class Orchestrator:
         usual = context.config.subagents.task_max_concurrency if command.parallel else 1
         self._running.begin(started, workers=usual if command.limit is None else command.limit)
         try:
-            if started and not command.background and not call.is_aborted:
+            if started and not background and not call.is_aborted:
+                answered = partial(call.wait, partial(wait_answered, started), started)
                 with self._running.in_line(started[0], partial(call.show, reply)):
-                    await call.wait(partial(wait_answered, started))
+                    background = await is_later(
+                        answered, than_ms=background_after_ms(command, context.config.subagents)
+                    )
         finally:
-            end_call(started, observers, background=command.background)
+            end_call(started, observers, background=background)
         return reply()
 
     async def _wait(self, command: Wait, backend: str, call: CommandCall) -> Reply:
         live = [one for each in dict.fromkeys(command.ids) if (one := self._running.get(TaskId(each))) is not None]
-        aborted = False
+        aborted, end = False, WaitEnd(command, live, self.store, self._running.get)
 
         def reply() -> TasksReply:
             return TasksReply(items=self._seen(command.ids), backend=backend, op="wait")
 
         call.show(reply)
         with (
-            subscribed((one.record.observers for one in live), call.visitors(reply)),
+            subscribed((one.record.observers for one in live), (*call.visitors(reply), end)),
             anyio.move_on_after(seconds(command.timeout_ms)) as patience,
         ):
-            aborted = await call.wait(partial(wait_settled_anywhere, live, command.ids, self._store))
-        items = self._seen(command.ids)
-        is_done = all(isinstance(item, Missing) or item.task.is_terminal for item in items)
-        over: WaitStatus = "aborted" if aborted and not patience.cancelled_caught else "timeout"
-        return TasksReply(items=items, backend=backend, op="wait", wait_status="completed" if is_done else over)
+            aborted = await call.wait(end.wait, live)
+        done, is_aborted = reply(), aborted and not patience.cancelled_caught
+        return replace(done, wait_status=end.status(done.items, is_aborted=is_aborted))
 
     async def _send(self, command: Send, context: AdmissionContext, call: CommandCall) -> Reply:
-        match self._store.get(TaskId(command.id)):
+        match self.store.get(TaskId(command.id)):
             case Err(error):
                 return CommandRejected(error=error, backend=LOOKUP, op="send", task_id=TaskId(command.id))
             case Ok(task):
@@ -173,15 +184,10 @@ class Orchestrator:
                     description=task.assignment.description,
                 )
                 live = self._running.get(task.id)
-                if self._store.is_foreign(task.id):
-                    return refused(
-                        error=refusals.elsewhere(task, self._store.owner(task.id)),
-                        invocation=task.assignment.invocation,
-                    )
                 if live is None and context.config.subagents.send_to_finished != "resume":
                     return refused(error=refusals.not_resumable(task), invocation=task.assignment.invocation)
                 item = context.continuation(task, command) if live is None else live.asked.plan.item
-                match plan(item, context, prompt=command.prompt):
+                match plan(item, context, prompt=command.prompt, caller=context.caller(), former=task):
                     case Err(ItemRejected(error=error, profile=profile)):
                         return refused(error=error, invocation=task.assignment.invocation if profile else None)
                     case Ok(admitted):
@@ -196,7 +202,7 @@ class Orchestrator:
         try:
             with subscribed([live.record.observers], call.visitors(reply)):
                 call.show(reply)
-                await call.wait(message.answered.wait)
+                await call.wait(message.answered.wait, [live])
         finally:
             answer = reply() if message.answered.is_set else abandoned(live, message)
         return answer
@@ -212,30 +218,25 @@ class Orchestrator:
 
         observers = call.observers(reply)
         notified = (*context.host.observers(), *call.lasting, *observers)
-        match self._running.enrol(Ok(admitted), notified, context.caller(call=call.id), former=former):
+        match self._running.enrol(Ok(admitted), notified, context.caller(call=call.id)):
             case ItemRejected(error=error):
                 return CommandRejected(error=error, backend=former.assignment.backend, op="send", task_id=former.id)
             case LiveTask() as live:
                 self._running.begin([live], workers=1)
                 try:
-                    await call.wait(partial(wait_answered, [live]))
+                    await call.wait(partial(wait_answered, [live]), [live])
                 finally:
                     end_call([live], observers)
                 return reply()
 
     async def _cancel(self, command: Cancel, call: CommandCall) -> Reply:
-        match self._store.get(TaskId(command.id)):
+        match self.store.get(TaskId(command.id)):
             case Err(error):
                 return CommandRejected(error=error, backend=LOOKUP, op="cancel", task_id=TaskId(command.id))
             case Ok(task):
-                live = self._running.get(task.id)
-                if self._store.is_foreign(task.id):
-                    return CommandRejected(
-                        error=refusals.elsewhere(task, self._store.owner(task.id)),
-                        backend=task.assignment.backend,
-                        op="cancel",
-                        task_id=task.id,
-                    )
+                live = await self._answering.runs_here(task.id)
+                if live is None and not task.is_terminal:
+                    return self._elsewhere.left(command, task)
                 running = [] if live is None or task.is_terminal else [live]
 
                 def reply() -> CancelReply:
@@ -243,7 +244,7 @@ class Orchestrator:
                     return CancelReply(task=newest, applied=bool(running), prior=task.status)
 
                 with subscribed((one.record.observers for one in running), call.visitors(reply)):
-                    await cancel_all(running, ASKED, self._store)
+                    await cancel_all(running, ASKED, self.store)
                 call.show(reply)
                 return reply()
 
@@ -251,7 +252,7 @@ class Orchestrator:
         return tuple(
             self._accepted(found.ok_value) if isinstance(found, Ok) else Missing(id=each, error=found.err_value)
             for each in ids
-            for found in [self._store.get(TaskId(each))]
+            for found in [self.store.get(TaskId(each))]
         )
 
     def _reply(self, entry: Admitted) -> ItemReply:
@@ -264,34 +265,36 @@ class Orchestrator:
         """Return the stored tasks of a session, oldest first; none if it is unknown."""
         self.check_open()
         await checkpoint()
-        tasks = self._store.session(session_id)
-        return tuple([SessionTask(task=task, history=await self._store.history(task)) for task in tasks])
+        tasks = self.store.session(session_id)
+        return tuple([SessionTask(task=task, history=await self.store.history(task)) for task in tasks])
 
     def check_open(self) -> None:
         """Refuse to work for an `Ohm` that was left, and in a thread or an event loop that is not its own."""
         self._own_loop.check()
 
-    def stop(self, task_id: TaskId) -> bool:
+    async def stop(self, task_id: TaskId) -> bool:
         """Cancel a task for the program that started it, whatever the configuration says by now."""
-        live = self._running.get(task_id)
+        live = await self._answering.runs_here(task_id)
+        if live is None and (told := await self._elsewhere.carried_out(Cancel(id=task_id))) is not None:
+            return isinstance(told, CancelReply) and told.applied
         if live is None or live.task.is_terminal:
             return False
         live.cancel(ASKED)
         return True
 
-    @contextmanager
-    def watching(self, task_id: TaskId, observer: Observer) -> Generator[tuple[Task | None, bool]]:
+    @asynccontextmanager
+    async def watching(self, task_id: TaskId, observer: Observer) -> AsyncGenerator[tuple[Task | None, bool]]:
         """Follow one task; gives its state as it is at the start, None if it is unknown, and True if it runs here."""
         live = self._running.get(task_id)
         with subscribed([] if live is None else [live.record.observers], (observer,)):
-            found = self._store.get(task_id)
+            found = self.store.get(task_id)
             yield found.ok_value if isinstance(found, Ok) else None, live is not None
 
     def watching_all(self, observer: Observer) -> AbstractContextManager[None]:
         """Follow every task, also those that start meanwhile."""
         return self._running.watched(observer)
 
-    def close(self, reason: str) -> None:
-        """Cancel everything that still runs; the owner's task group then waits for it."""
+    def close(self, reason: str, *, is_store_ours: bool, detaches: bool) -> None:
+        """Cancel what still runs, as `RunningTasks.close` says; the owner's task group then waits for it."""
         self._own_loop.close()
-        self._running.close(reason)
+        self._running.close(reason, is_store_ours=is_store_ours, detaches=detaches)

@@ -52,6 +52,7 @@ class QueuedPrompt:
         attempt: 1, and one more for each correction that asks for an answer left out by the run before.
         began: the task before the first run of the prompt.
         ended: the task right after its last run; what lies between is the prompt's own.
+        is_attached: its run has begun in a process that is dead, and goes on at the backend.
         is_followed: more prompts waited when this one was answered.
         scope: cancels the run that has taken the prompt.
         earlier: the newest fact about tools of the runs before it.
@@ -64,6 +65,7 @@ class QueuedPrompt:
         "began",
         "earlier",
         "ended",
+        "is_attached",
         "is_follow_up",
         "is_followed",
         "outcome",
@@ -84,6 +86,7 @@ class QueuedPrompt:
         self.attempt = attempt
         self.began: Task | None = None
         self.ended: Task | None = None
+        self.is_attached = False
         self.is_followed = False
         self.answered = LazyEvent()
         self.run: Run | None = None

@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import deque
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from heapq import heappop, heappush
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
+import anyio
+
 from ohm_subagents._concurrency.event_loop import on_asyncio
+from ohm_subagents._orchestrator.run.parking import lineage
 from ohm_subagents.contract.events import TaskQueued
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Generator, Iterable
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable
 
     from anyio.abc import TaskGroup
 
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     Work = Callable[[LiveTask, Callable[[], None]], Awaitable[None]]
 
 
+IN_STEP: Final = 100
+"""Tasks that are started and have not begun, at most."""
 _QUEUED: Final = TaskQueued()
 
 
@@ -39,11 +44,20 @@ class _Batch:
         self.is_offered = False
 
 
+class _Return:
+    """The number of those that wait until a task has a slot again that it had given back; `is_in` when it has it."""
+
+    def __init__(self) -> None:
+        self.waiting = 0
+        self.is_in = anyio.Event()
+
+
 class RunQueue:
     """Starts `work` for each task in its turn. A task that waits has a ticket; the lowest runs next.
 
     Tasks begin in the order of their tickets on every event loop. asyncio runs them in the order in which they were
-    started, so all whose turn it is are started together: in step, they cost a third less than one after another. trio
+    started, so those whose turn it is are started together: in step, they cost a third less than one after another. At
+    most a hundred are, so that a backend elsewhere works on the first ones while the last of a thousand begin. trio
     shuffles them, so there the next one is started only when `work` has called what it was given.
 
     A slot is free as soon as `work` has ended: the caps are about work that really goes on, also that of a backend
@@ -55,13 +69,16 @@ class RunQueue:
         self._group = group
         self._work = work
         self._running = 0
-        self._is_beginning = False
-        self._is_shuffled = not on_asyncio()
+        self._beginning = 0
+        self._most_beginning = IN_STEP if on_asyncio() else 1
         self._tickets = count()
         self._line: list[int] = []
         self._ready: list[tuple[int, _Batch]] = []
         self._nested: list[tuple[int, _Batch]] = []
         self._followers: set[Callable[[], None]] = set()
+        self._slots: dict[LiveTask, _Batch] = {}
+        self._given: dict[LiveTask, _Batch] = {}
+        self._returning: dict[LiveTask, _Return] = {}
         self._max_running = math.inf
 
     def limit(self, max_running: int | None) -> None:
@@ -76,7 +93,8 @@ class RunQueue:
             live.ticket = next(self._tickets)
             self._line.append(live.ticket)
         for live in tuple(batch.waiting):
-            live.record.add(_QUEUED)
+            if not live.task.runs:  # else another process has run it, and a task is queued once
+                live.record.add(_QUEUED)
         self._offer(batch)
         self._dispatch()
 
@@ -103,6 +121,72 @@ class RunQueue:
         finally:
             self._followers.discard(moved)
 
+    @asynccontextmanager
+    async def parked(self, live: LiveTask) -> AsyncGenerator[None]:
+        """Give the slot of a task that runs to another one while the context is open; then wait for one again.
+
+        It comes before all that have not begun. So is the slot of the task at the root given, while that only waits for
+        tasks that are parked; it has one again before any of them goes on. A task whose work is cancelled meanwhile
+        takes no slot again.
+        """
+        root = lineage(live)[0]
+        live.parked_count += 1
+        try:
+            self._give_back(live)
+            self._follow(root)
+            self._dispatch()
+            yield
+        finally:
+            live.parked_count -= 1
+        for one in (root, live):
+            if one in self._given:
+                await self._come_back(one)
+
+    async def _come_back(self, live: LiveTask) -> None:
+        """Wait until a task that has given its slot back has one again."""
+        back = self._returning.setdefault(live, _Return())
+        back.waiting += 1
+        self._dispatch()
+        try:
+            await back.is_in.wait()
+        finally:
+            back.waiting -= 1
+            if not back.waiting and self._returning.get(live) is back:
+                del self._returning[live]
+
+    def _follow(self, root: LiveTask) -> None:
+        """Give the slot of a task back if it only waits; if it no longer does and has none, it gets one at once."""
+        if root.is_idle:
+            self._give_back(root)
+        elif root in self._given and root not in self._returning:  # what it waited for was cancelled
+            self._slots[root] = batch = self._given.pop(root)
+            self._take_slot(batch)
+
+    def _give_back(self, live: LiveTask) -> None:
+        batch = self._slots.pop(live, None)
+        if batch is not None:
+            self._given[live] = batch
+            self._leave_slot(batch)
+
+    def _take_slot(self, batch: _Batch) -> None:
+        batch.running += 1
+        self._running += not batch.is_nested
+
+    def _leave_slot(self, batch: _Batch) -> None:
+        batch.running -= 1
+        self._running -= not batch.is_nested
+        self._offer(batch)
+
+    def _let_back(self) -> None:
+        """Give slots to the tasks that had one before, oldest first."""
+        for live, back in tuple(self._returning.items()):
+            batch = self._given[live]
+            if batch.running < batch.workers and (batch.is_nested or self._running < self._max_running):
+                del self._returning[live]
+                self._slots[live] = self._given.pop(live)
+                self._take_slot(batch)
+                back.is_in.set()
+
     def _offer(self, batch: _Batch) -> None:
         while batch.waiting and batch.waiting[0].ticket is None:  # it was cancelled while it waited
             batch.waiting.popleft()
@@ -111,13 +195,15 @@ class RunQueue:
             heappush(self._nested if batch.is_nested else self._ready, (batch.waiting[0].ticket or 0, batch))
 
     def _dispatch(self) -> None:
-        while not self._is_beginning and (batch := self._next()) is not None:
+        if self._returning:
+            self._let_back()
+        while self._beginning < self._most_beginning and (batch := self._next()) is not None:
             batch.is_offered = False
             live = batch.waiting.popleft() if batch.waiting else None
             if live is not None and self.leave(live):
-                batch.running += 1
-                self._running += not batch.is_nested
-                self._is_beginning = self._is_shuffled
+                self._take_slot(batch)
+                self._slots[live] = batch
+                self._beginning += 1
                 live.work = self._group.create_task(self._run(live, batch), name=live.task.id, context=live.origin)
             self._offer(batch)
 
@@ -135,14 +221,18 @@ class RunQueue:
         def begun() -> None:
             nonlocal is_beginning
             if is_beginning:
-                is_beginning = self._is_beginning = False
+                is_beginning = False
+                self._beginning -= 1
                 self._dispatch()
 
         try:
             await self._work(live, begun)
         finally:
-            batch.running -= 1
-            self._running -= not batch.is_nested
-            self._offer(batch)
+            if self._slots.pop(live, None) is not None:  # else it has given its slot back
+                self._leave_slot(batch)
+            self._given.pop(live, None)
+            self._returning.pop(live, None)
+            if live.parent is not None:
+                self._follow(lineage(live)[0])
             begun()
             self._dispatch()

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from ohm_subagents._orchestrator.admission import refusals
-from ohm_subagents._orchestrator.admission.new_tasks import continuing, new_task, refused_task
+from ohm_subagents._orchestrator.admission.new_tasks import continuing, new_task
 from ohm_subagents._orchestrator.observe.observers import Observers
-from ohm_subagents._orchestrator.run.drive import Driver
-from ohm_subagents._orchestrator.run.live import LiveTask
-from ohm_subagents._orchestrator.run.redaction import EventRedactor, redacted_event, redacted_task
+from ohm_subagents._orchestrator.refused_items import stored_refusal
+from ohm_subagents._orchestrator.run.drive import Driver, Shared
+from ohm_subagents._orchestrator.run.live import LiveTask, span_of
+from ohm_subagents._orchestrator.run.redaction import EventRedactor, redacted_task
+from ohm_subagents._orchestrator.run.requests import kept_requests
 from ohm_subagents._orchestrator.run.task_record import TaskRecord
 from ohm_subagents._orchestrator.run.timers import Timers
 from ohm_subagents._orchestrator.run_queue import RunQueue
+from ohm_subagents._orchestrator.taken_up_budgets import TakenUpBudgets
 from ohm_subagents._plugins.stores import TaskQuery
-from ohm_subagents.contract.events import TaskQueued, TaskSettled
-from ohm_subagents.contract.outcome import Failed
+from ohm_subagents._store.recovery import awaits_answer, may_go_on
 from ohm_subagents.contract.replies import ItemRejected
 from ohm_subagents.contract.result import Err, Ok, Result
-from ohm_subagents.contract.task import apply
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -29,18 +29,15 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
+    from ohm_subagents._orchestrator.admission.context import AdmissionContext
     from ohm_subagents._orchestrator.admission.plan import Plan
     from ohm_subagents._orchestrator.call_context import CallContext
     from ohm_subagents._orchestrator.observe.host_faults import HostFaults
     from ohm_subagents._orchestrator.observe.logger import Logger
-    from ohm_subagents._orchestrator.observe.tracing import TaskSpan
-    from ohm_subagents._orchestrator.run.throttle import Throttle
-    from ohm_subagents._plugins.backends.pool import BackendPool
     from ohm_subagents._plugins.stores import Store
     from ohm_subagents._plugins.suites.observer import Observer
     from ohm_subagents.contract.commands import StartItem
     from ohm_subagents.contract.errors import OhmError
-    from ohm_subagents.contract.events import Event
     from ohm_subagents.contract.ids import CallId, Clock, SessionId, TaskId
     from ohm_subagents.contract.task import Task
 
@@ -56,13 +53,12 @@ class RunningTasks:
         self,
         *,
         group: TaskGroup,
-        pool: BackendPool,
         store: Store,
         clock: Clock,
         new_id: Callable[[], Result[TaskId, OhmError]],
         logger: Logger,
         faults: HostFaults,
-        throttle: Throttle,
+        shared: Shared,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -70,10 +66,17 @@ class RunningTasks:
         self._logger = logger
         self._faults = faults
         self._timers = Timers(group)
-        self._driver = Driver(pool, timers=self._timers, throttle=throttle)
-        self._queue = RunQueue(group, self._driver.drive)
+        driver = Driver(
+            shared,
+            timers=self._timers,
+            without_slot=lambda live: self._queue.parked(live),  # noqa: PLW0108  the queue needs the driver first
+        )
+        self._queue = RunQueue(group, driver.drive)
         self._live: dict[TaskId, LiveTask] = {}
+        self._budgets = TakenUpBudgets(store, self._live.get)
         self._watching: list[Observer] = []
+        self._closed_for: str | None = None
+        self.on_begin: Callable[[], None] = _nothing
 
     def limit(self, max_running: int | None) -> None:
         """Limit the tasks that run at once, over all calls; those that run already go on."""
@@ -82,6 +85,16 @@ class RunningTasks:
     def get(self, task_id: TaskId) -> LiveTask | None:
         """Return the task while it waits or runs."""
         return self._live.get(task_id)
+
+    @property
+    def count(self) -> int:
+        """The number of tasks that are not over."""
+        return len(self._live)
+
+    def is_awaited(self, task_id: TaskId) -> bool:
+        """Return True while a call waits for a task: its reply will tell the end."""
+        live = self._live.get(task_id)
+        return live is not None and live.waiting_count > 0
 
     def below(self, parent: TaskId, call: CallId | None) -> CallContext | None:
         """Return the context of a call below a task; None unless that waits or runs."""
@@ -130,12 +143,10 @@ class RunningTasks:
         planned: Result[Plan, ItemRejected],
         observers: Sequence[Observer],
         caller: CallContext,
-        *,
-        former: Task | None = None,
     ) -> Admitted:
         """Return the task of an item that was planned, or its refusal.
 
-        The task continues `former`, and is below the task of `caller` if there is one. It is refused with
+        The task continues `Plan.former`, and is below the task of `caller` if there is one. It is refused with
         `duplicate_task_id` if its id is taken, with `task_aborted` if the task that starts it was cancelled, and with
         the error of the budget that forbids it.
         """
@@ -143,19 +154,19 @@ class RunningTasks:
             case Err(refused):
                 return self._stored(refused)
             case Ok(plan):
-                match self._new_task(plan, observers, caller, former):
+                match self._new_task(plan, observers, caller):
                     case Err(error):
                         return self._stored(ItemRejected(item=plan.item, profile=plan.profile.id, error=error))
                     case Ok(live):
                         return live
 
     def _new_task(
-        self, admitted: Plan, observers: Sequence[Observer], caller: CallContext, former: Task | None
+        self, admitted: Plan, observers: Sequence[Observer], caller: CallContext
     ) -> Result[LiveTask, OhmError]:
         parent = None if caller.task_id is None else self._live.get(caller.task_id)
         if caller.task_id is not None and parent is None and self._is_cancelled(caller.task_id):
             return Err(refusals.starter_cancelled(caller.task_id))
-        caller = caller.child(admitted.budget, owner=f"subagent '{admitted.profile.id}'")
+        caller = caller.child(admitted.budget, owner=admitted.owner)
         if caller.ledger.counts_tokens_or_cost and not admitted.counts_usage:
             return Err(refusals.uncounted(admitted.backend))
         leave = caller.ledger.spawn(caller.level + 1)
@@ -168,23 +179,26 @@ class RunningTasks:
         if task_id in self._live:
             return Err(refusals.duplicate(task_id))
         task = new_task(task_id, admitted, self._clock(), caller)
-        former = self._newest(admitted.item) if former is None else former
-        if former is not None:
-            task = continuing(task, former)
+        if admitted.former is not None:
+            task = continuing(task, admitted.former)
         session = admitted.item.session
         if session is not None and session.resumes and session.checkpoint is not None:
             task = replace(task, activity=replace(task.activity, checkpoint=session.checkpoint))
-        record = self._record(task, admitted, observers)
-        span = _span_of(record.task)
-        if span is not None:
-            record.observers.add(span)
-        live = LiveTask(record, admitted, caller=caller, span=span)
-        self._live[task_id] = live
-        if parent is None:
-            live.record.on_settled = lambda: self._forget(live)
-        else:
+        live = self._live_task(task, admitted, observers, caller)
+        if parent is not None:
             self._adopt(parent, live)
         return Ok(live)
+
+    def _live_task(self, task: Task, plan: Plan, observers: Sequence[Observer], caller: CallContext) -> LiveTask:
+        """Return a task that is to run here, one below the level of `caller`, as one of those that do."""
+        record = self._record(task, plan, observers)
+        record.level = caller.level + 1
+        record.ledger = caller.ledger if caller.ledger.limits(record.level) else None
+        span = span_of(record.task)
+        record.observers.add(*filter(None, [span]))
+        live = self._live[task.id] = LiveTask(record, plan, caller=caller, span=span)
+        record.on_settled = lambda: self._forget(live)
+        return live
 
     def _record(self, task: Task, plan: Plan, observers: Sequence[Observer]) -> TaskRecord:
         """Return the record of a new task, which is redacted if its item wants that."""
@@ -200,7 +214,7 @@ class RunningTasks:
         found = self._store.get(task_id)
         return isinstance(found, Ok) and found.ok_value.status == "cancelled"
 
-    def _newest(self, item: StartItem) -> Task | None:
+    def newest(self, item: StartItem) -> Task | None:
         """Return the newest stored task of the session that an item continues, if any has run."""
         if item.session is None or not item.session.resumes:
             return None
@@ -209,35 +223,48 @@ class RunningTasks:
         return found.ok_value if isinstance(found, Ok) else None
 
     def _stored(self, refused: ItemRejected) -> ItemRejected:
-        """Store an item that was never admitted as a failed task, if it names a session: reading that shows it."""
-        if refused.item.session is None:
-            return refused
-        given = self._new_id()
-        if isinstance(given, Err):
-            return refused
-        task = refused_task(given.ok_value, refused, self._clock())
-        events: Sequence[Event] = (
-            TaskQueued(),
-            TaskSettled(outcome=Failed(error=replace(refused.error, task_id=task.id))),
-        )
-        redactor = refused.item.redaction
-        if redactor is not None:
-            task = redacted_task(task, redactor)
-            named = replace(task.assignment, profile=redactor.text(task.assignment.profile))
-            task = replace(task, assignment=named)
-            events = [redacted_event(event, redactor) for event in events]
-        for event in events:
-            task = apply(task, event, at_ms=task.assignment.created_ms)
-            self._store.save(task, event)
-        return replace(refused, task_id=task.id)
+        return stored_refusal(refused, self._store, new_id=self._new_id, clock=self._clock)
+
+    def take_up(
+        self, task: Task, admitted: Plan, context: AdmissionContext, *, level: int, is_attached: bool = False
+    ) -> None:
+        """Run a task of the store on, which no process runs any more; `level` is how deep it is.
+
+        `is_attached`: its open run goes on at the backend; else the prompt of the plan begins another.
+        """
+        above = self._live.get(task.assignment.parent or task.id)
+        level = level if above is None else above.record.level + 1
+        caller = self._budgets.caller(task, admitted, context.caller()._replace(level=level - 1))
+        live = self._live_task(task, admitted, context.host.observers(), caller)
+        caller.ledger.spend(live.record.take_up(), None)
+        if above is not None:
+            self._adopt(above, live)
+        live.is_taken_up = task.assignment.outlives
+        if is_attached:
+            live.attach()
+        if self._closed_for is None:
+            self.begin([live], workers=1)
+        else:
+            live.cancel(self._closed_for)
 
     def begin(self, tasks: Sequence[LiveTask], *, workers: int) -> None:
         """Queue tasks, then run them in order, at most `workers` at once."""
+        self.on_begin()
         self._queue.put(tasks, workers=workers)
 
-    def close(self, reason: str) -> None:
-        """Cancel all tasks; the owner's task group then waits for them."""
+    def close(self, reason: str, *, is_store_ours: bool, detaches: bool) -> None:
+        """Cancel all tasks; the owner's task group then waits for them.
+
+        Those that wait for an answer are left to whoever opens the store next, if that keeps requests and closes too;
+        so are those that outlive this process, if it `detaches` or has taken them up.
+        """
         self._timers.close()
+        self._closed_for = reason
+        if is_store_ours and kept_requests(self._store) is not None:
+            for live in reversed(tuple(self._live.values())):  # from below: what ends, ends what it has started
+                goes_on = may_go_on if detaches or live.is_taken_up else awaits_answer
+                if goes_on(live.task, now_ms=self._clock()):
+                    live.leave()
         for live in tuple(self._live.values()):
             live.cancel(reason)
 
@@ -245,6 +272,10 @@ class RunningTasks:
         """Pause the clocks of the parent, but its cap, while the child works; the child ends with it."""
         guard = parent.guard
         parent.children.append(child)
+        parent.record.started.append(child.task.id)
+        child.parent = parent
+        child.record.above = parent.record
+        parent.record.tell_remaining()
 
         def over() -> None:
             self._forget(child)
@@ -257,7 +288,7 @@ class RunningTasks:
             guard.pause()
 
     def _forget(self, live: LiveTask) -> None:
-        """Forget a task that has settled."""
+        """Forget a task that has settled or is left."""
         del self._live[live.task.id]
         live.release()
         self._queue.leave(live)
@@ -265,10 +296,5 @@ class RunningTasks:
             child.cancel(f"Task {live.task.id}, which had started it, is over.")
 
 
-def _span_of(task: Task) -> TaskSpan | None:
-    """Return the span of a task, for a host that traces: one that has set a tracer provider has imported the SDK."""
-    if "opentelemetry.sdk" not in sys.modules:
-        return None
-    from ohm_subagents._orchestrator.observe.tracing import task_span  # noqa: PLC0415  imports opentelemetry
-
-    return task_span(task)
+def _nothing() -> None:
+    """Do nothing."""

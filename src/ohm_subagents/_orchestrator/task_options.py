@@ -23,27 +23,34 @@ class TaskOptions:
         session: the session of each task that names none.
         parent: the task that those of the call are below.
         profiles: profiles by the ids that the arguments have in their place.
+        background_after_ms: the time after which the call returns, though its tasks go on.
     """
 
     overrides: Overrides = NO_OVERRIDES
     session: Session | None = None
     parent: TaskId | None = None
     profiles: Mapping[str, Profile] = field(default_factory=dict[str, Profile])
+    background_after_ms: int | None = None
 
     def complete(self, command: Start) -> Start:
         """Return the command of a tool with these options."""
         if self is NO_OPTIONS:
             return command
         items = tuple(map(self._completed, command.items))
-        return replace(command, items=items, parent=command.parent or self.parent)
+        parent, after_ms = command.parent or self.parent, self.background_after_ms
+        return replace(command, items=items, parent=parent, background_after_ms=after_ms)
 
     def _completed(self, item: StartItem) -> StartItem:
         said, own = self.overrides, item.overrides
         profile = item.profile if isinstance(item.profile, Profile) else self.profiles.get(item.profile, item.profile)
         overrides = replace(
             own,
+            parent_model=own.parent_model or said.parent_model,
             cwd=own.cwd or said.cwd,
             tools=(*own.tools, *said.tools),
+            tool_names=(*own.tool_names, *said.tool_names),
+            allow=said.allow,
+            deny=said.deny,
             result_schema=said.result_schema,
             misfit=said.misfit,
         )

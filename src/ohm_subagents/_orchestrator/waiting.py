@@ -7,16 +7,26 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from ohm_subagents._orchestrator.observe.observers import Follower
+from ohm_subagents._orchestrator.queued_prompt import LazyEvent
+from ohm_subagents.contract.events import TaskSettled
 from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.limits import FOREVER_MS
 from ohm_subagents.contract.outcome import Cancelled
+from ohm_subagents.contract.replies import Missing
+from ohm_subagents.contract.requests import AnswerAwaited
+from ohm_subagents.contract.result import Ok
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Awaitable, Callable, Iterable
 
     from ohm_subagents._orchestrator.run.live import LiveTask
     from ohm_subagents._plugins.stores import Store
     from ohm_subagents._plugins.suites.observer import Observer
+    from ohm_subagents.contract.commands import Wait
+    from ohm_subagents.contract.events import Event
+    from ohm_subagents.contract.replies import Accepted, WaitStatus
+    from ohm_subagents.contract.task import Task
 
 STOPPED_WITHIN_S: Final = 0.05
 """The time in which a cancellation is to be stored before the run is stopped."""
@@ -30,6 +40,16 @@ def seconds(milliseconds: int | None) -> float:
     return math.inf if milliseconds is None or milliseconds > FOREVER_MS else milliseconds / 1000
 
 
+async def is_later(until: Callable[[], Awaitable[object]], *, than_ms: int | None) -> bool:
+    """Wait; return True if it takes longer than a time, after which the wait ends."""
+    if than_ms is None:
+        await until()
+        return False
+    with anyio.move_on_after(seconds(than_ms)) as patience:
+        await until()
+    return patience.cancelled_caught
+
+
 async def wait_answered(tasks: Iterable[LiveTask]) -> None:
     """Wait until the first prompt of every task is answered."""
     for live in tasks:
@@ -37,18 +57,78 @@ async def wait_answered(tasks: Iterable[LiveTask]) -> None:
             await live.asked.answered.wait()
 
 
-async def wait_settled(tasks: Iterable[LiveTask]) -> None:
-    """Wait until every task is settled."""
-    for live in tasks:
-        if not live.task.is_terminal:
-            await live.settled.wait()
+class WaitEnd(Follower):
+    """Ends a wait: an observer of the tasks that run here, which looks at all others now and then.
 
+    Those are tasks of other processes, and such as have outlived theirs and wait for an answer: with it they go on in
+    whichever process. It knows no timeout.
+    """
 
-async def wait_settled_anywhere(tasks: Iterable[LiveTask], ids: Iterable[str], store: Store) -> None:
-    """Wait until every task is settled, those of other processes too."""
-    await wait_settled(tasks)
-    while any(store.is_foreign(TaskId(each)) for each in ids):  # noqa: ASYNC110  another process sets no event here
-        await anyio.sleep(FOREIGN_LOOK_S)
+    def __init__(
+        self,
+        command: Wait,
+        live: Iterable[LiveTask],
+        store: Store,
+        running: Callable[[TaskId], LiveTask | None],
+    ) -> None:
+        """`running` finds a task that runs here by now."""
+        self._command = command
+        self._store = store
+        self._running = running
+        self._ids = frozenset(map(TaskId, command.ids))
+        self._here = {one.task.id for one in live if not one.task.is_terminal}
+        self._elsewhere = self._ids - self._here
+        self._news = LazyEvent()
+        self._is_asked = command.until_asked and any(one.task.requests for one in live)
+        self._is_closing = False
+
+    def leave(self, task: Task) -> None:
+        del task
+        self._is_closing = True
+        self._news.set()
+
+    def notify(self, task: Task, event: Event) -> None:
+        if type(event) is TaskSettled:
+            self._here.discard(task.id)
+            if not self._here or self._command.mode == "any":
+                self._news.set()
+        elif type(event) is AnswerAwaited and self._command.until_asked:
+            self._is_asked = True
+            self._news.set()
+
+    async def wait(self) -> None:
+        """Wait until all of the tasks are settled, or what else the command waits for."""
+        while True:
+            self._news = LazyEvent()
+            if self._is_over():
+                return
+            with anyio.move_on_after(FOREIGN_LOOK_S if self._elsewhere else None):  # no event comes from elsewhere
+                await self._news.wait()
+
+    def status(self, items: Iterable[Accepted | Missing], *, is_aborted: bool) -> WaitStatus:
+        """Return how the wait has ended, by the tasks as they are now."""
+        settled = [isinstance(item, Missing) or item.task.is_terminal for item in items]
+        if all(settled) or (self._command.mode == "any" and any(settled)):
+            return "completed"
+        if self._is_asked:
+            return "asked"
+        return "aborted" if is_aborted or self._is_closing else "timeout"
+
+    def _is_over(self) -> bool:
+        self._elsewhere = frozenset(filter(self._goes_on, self._elsewhere))
+        if self._command.until_asked:
+            found = map(self._store.get, self._elsewhere)
+            self._is_asked |= any(isinstance(one, Ok) and one.ok_value.requests for one in found)
+        unsettled = len(self._here) + len(self._elsewhere)
+        is_any = self._command.mode == "any" and unsettled < len(self._ids)
+        return self._is_asked or self._is_closing or is_any or not unsettled
+
+    def _goes_on(self, task_id: TaskId) -> bool:
+        """Return True if a task runs elsewhere, has been taken over here, or waits for an answer to be taken over."""
+        if self._store.is_foreign(task_id) or self._running(task_id) is not None:
+            return True
+        found = self._store.get(task_id)
+        return isinstance(found, Ok) and bool(found.ok_value.requests)
 
 
 async def cancel_all(tasks: Iterable[LiveTask], reason: str, store: Store) -> None:

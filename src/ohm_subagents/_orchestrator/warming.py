@@ -10,7 +10,7 @@ from anyio.lowlevel import checkpoint
 from ohm_subagents._concurrency.faults import as_exception
 from ohm_subagents._concurrency.shared_resource import READY_WITHIN_S
 from ohm_subagents._orchestrator.admission.model_order import configured_model
-from ohm_subagents._orchestrator.admission.plan import backend_of
+from ohm_subagents._orchestrator.admission.settings import backend_of
 from ohm_subagents._plugins.backends.preparation import not_ready
 from ohm_subagents._policy.permissions import visible
 from ohm_subagents.contract.diagnostics import Diagnostic
@@ -20,6 +20,7 @@ from ohm_subagents.contract.result import Err, Result
 if TYPE_CHECKING:
     from ohm_subagents._orchestrator.admission.context import AdmissionContext
     from ohm_subagents._plugins.backends.pool import BackendPool
+    from ohm_subagents.contract.model_pattern import ModelPattern
     from ohm_subagents.contract.profile import Profile
 
 
@@ -61,14 +62,22 @@ def _roster(context: AdmissionContext) -> tuple[str, ...]:
 async def _made(profile: Profile, context: AdmissionContext, pool: BackendPool) -> Result[None, OhmError]:
     subagents = context.config.subagents
     own = subagents.entry(profile.id)
-    configured = configured_model(profile, own, subagents.model)
+    configured = configured_model(profile, own, subagents)
     if isinstance(configured, Err):
         return configured
     model = configured.ok_value
-    backend = backend_of(profile, own, context.config)
+    return await prepared(
+        backend_of(profile, own, context.config), profile, None if model is None else model.pattern, pool
+    )
+
+
+async def prepared(
+    backend: str, profile: Profile, model: ModelPattern | None, pool: BackendPool
+) -> Result[None, OhmError]:
+    """Open a backend and a model, as a run of the profile would; the error is that of such a run."""
     try:
         with anyio.move_on_after(READY_WITHIN_S):
-            return await pool.prepared(backend, profile, None if model is None else model.pattern)
+            return await pool.prepared(backend, profile, model)
     except BaseException as exc:  # noqa: BLE001  a plugin may raise although it must not; a run of it will say more
         message = f"Backend '{backend}' failed to prepare: {type(as_exception(exc)).__name__}."
         return Err(OhmError(code=ErrorCode.BACKEND_FAILED, message=message))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -45,6 +45,8 @@ class TaskQuery:
     """Only tasks of this profile; upper and lower case are the same."""
     id_prefix: str = ""
     """Only tasks whose id begins with it."""
+    parent: str | None = None
+    """Only tasks that a subagent of this task has started."""
     call: str | None = None
     """Only tasks that this call of a program has started (`Ohm.begin`)."""
 
@@ -56,13 +58,17 @@ class TaskQuery:
             and (self.profile is None or fold_id(self.profile) == fold_id(task.assignment.profile))
             and task.id.startswith(self.id_prefix)
             and self.call in {None, task.assignment.call}
+            and self.parent in {None, task.assignment.parent}
         )
 
 
 class Store(Protocol):
     """Keeps the newest state of every task. Saving is synchronous: state never changes half-way.
 
-    A store that several processes share shows the tasks of all of them; only the owner of a task changes it.
+    A store that several processes share shows the tasks of all of them; only the owner of a task changes it. A store
+    with an attribute `outbox` (`Outbox`) keeps deliveries over a restart; those of another one end with the process.
+    One with an attribute `control` (`ControlInbox`) passes commands on to the processes that run its tasks, and one
+    with an attribute `log` (`TaskLog`) lets the events of these be followed.
     """
 
     @property
@@ -86,6 +92,13 @@ class Store(Protocol):
 
     def save(self, task: Task, event: Event) -> None:
         """Keep an event that was just applied; `task` is the state after it. Costs the same however many are kept."""
+        ...
+
+    def save_all(self, saved: Sequence[tuple[Task, Event]]) -> None:
+        """Keep events of several tasks that say one thing, such as usage that counts for all of them.
+
+        After the death of this process all of them are there, or none.
+        """
         ...
 
     def get(self, task_id: TaskId) -> Result[Task, OhmError]:
@@ -135,6 +148,46 @@ class Store(Protocol):
         ...
 
 
+class Notifier(Protocol):
+    """Tells that there may be something new in a store."""
+
+    @property
+    def look_s(self) -> float | None:
+        """The seconds after which to look anyway, since not all news is told; None where it is."""
+        ...
+
+    def follow(self, wake: Callable[[], None]) -> AbstractContextManager[None]:
+        """Call `wake`, from any thread, whenever there may be something new, as long as the context is open."""
+        ...
+
+
+class TaskLog(Notifier, Protocol):
+    """The part of a store that tells the events of a task as they are written, its attribute `log`."""
+
+    async def after(self, task_id: TaskId, position: int) -> tuple[tuple[Recorded, ...], int]:
+        """Return the written events of a task behind a position, oldest first, and the position behind them.
+
+        Position 0 is before the first one. No event is told twice, and none is passed over.
+        """
+        ...
+
+
+class KeptRequests(Notifier, Protocol):
+    """The part of a store that lets requests of subagents outlive their process.
+
+    A store has it as its attribute `requests`; one without it fails a task whose process has died, whatever it waits
+    for. Its news is that a process has ended and left unsettled tasks.
+    """
+
+    async def adopt(self, read: Task, task: Task, events: tuple[Event, ...]) -> bool:
+        """Take over a task whose process has died; return True only once that is stored.
+
+        `read` is the task as it was read, and `task` what `events` have made of it. Return False, and change nothing
+        now or later, if another process has the task, has had it since, or if it cannot be written.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreRequest:
     """The arguments that a store is opened with."""
@@ -149,6 +202,8 @@ class StoreRequest:
     """With `full`, what was flushed survives a power cut too."""
     name_of: Callable[[str], str] = str
     """Gives the name of a profile by its id."""
+    env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    """The environment of the caller, for the address and the keys of a store elsewhere."""
     is_reader: bool = False
     """Nothing will be saved: show what is kept, and neither make nor remove anything."""
     predecessor: Callable[[], AbstractAsyncContextManager[Store]] | None = None

@@ -2,60 +2,108 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol
 
-from ohm_subagents._policy.shell.judgement import CommandRules, refusal
-from ohm_subagents._policy.shell.pattern import CommandPattern
-from ohm_subagents.contract.call_rules import RULED_TOOL
-from ohm_subagents.contract.profile import Decision
+from ohm_subagents._config.tool_rules import fold_tool, has_tool
+from ohm_subagents._policy.arguments import ArgumentCall
+from ohm_subagents._policy.paths import PathCall
+from ohm_subagents._policy.shell.judgement import CommandCall
+from ohm_subagents.contract.call_rules import ANY_CALL, PATH_TOOLS, RULED_TOOL
+from ohm_subagents.contract.profile import Decision, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pydantic import JsonValue
 
     from ohm_subagents.contract.call_rules import CallRules
 
-_COMMAND: Final = "command"
 _ALLOWED: Final = Decision(verdict="allow", source="default")
 
 
-def judge_call(rules: Sequence[CallRules], tool: str, arguments: Mapping[str, JsonValue]) -> Decision:
-    """Return the verdict of the rules on a call of a child tool: `deny` with the file and the reason, or `allow`.
+class _Call(Protocol):
+    """A call of a tool, as its patterns see it."""
 
-    Only a call of `bash` is ever denied, by its argument `command`.
+    def beyond(self, allowed: tuple[str, ...], cwd: Path, /) -> str | None:
+        """Return why the call is not certainly one of the allowed ones, as the end of a sentence; None if it is.
+
+        Relative paths of patterns begin at `cwd`.
+        """
+        ...
+
+    def may_be(self, patterns: tuple[str, ...], cwd: Path, /) -> str | None:
+        """Return why the call may be one of the patterns, as the end of a sentence; None if it is none."""
+        ...
+
+
+def judge_call(rules: Sequence[CallRules], tool: str, arguments: Mapping[str, JsonValue], *, cwd: Path) -> Decision:
+    """Return the verdict of the rules on a call of a child tool in a directory, with the file and the reason.
+
+    Any deny wins, then any ask that somebody wrote, then one of a built-in profile. A command is judged as bash reads
+    it, a path by the place where it leads.
     """
-    if not rules or tool.strip().casefold() != RULED_TOOL:
-        return _ALLOWED
-    command = arguments.get(_COMMAND)
-    if not isinstance(command, str):
-        return Decision(verdict="deny", source=rules[0].source, reason=f"its argument '{_COMMAND}' is no text")
-    for one in rules:
-        reason = refusal(_compiled(one), command)
-        if reason is not None:
-            return Decision(verdict="deny", source=one.source, reason=reason)
-    return _ALLOWED
+    asks: list[Decision] = []
+    for decision in judgements(rules, tool, arguments, cwd=cwd):
+        if decision.verdict == "deny":
+            return decision
+        if decision.verdict == "ask":
+            asks.append(decision)
+    return min(asks, key=lambda one: one.is_default) if asks else _ALLOWED
 
 
-def refused_call(rules: Sequence[CallRules], tool: str, arguments: Mapping[str, JsonValue]) -> str | None:
+def judgements(
+    rules: Sequence[CallRules], tool: str, arguments: Mapping[str, JsonValue], *, cwd: Path
+) -> Iterator[Decision]:
+    """Yield the verdict of each of the rules that are for a tool, in their order."""
+    found = [one for one in rules if has_tool((one.tool,), tool)]
+    if not found:
+        return
+    call = _call_of(fold_tool(tool), arguments, cwd)
+    for one in found:
+        verdict, reason = _judged(one, call, Path(one.cwd) if one.cwd else cwd)
+        yield Decision(
+            verdict=verdict, source=one.source, reason=reason, is_default=one.is_default and verdict == "ask"
+        )
+
+
+def refused_call(rules: Sequence[CallRules], tool: str, arguments: Mapping[str, JsonValue], *, cwd: Path) -> str | None:
     """Return the sentence that refuses a call of a child tool, for the model; None if the rules let it through.
 
-    Ask before each call of a tool, with `RunRequest.call_rules`.
+    Ask before each call of a tool, with `RunRequest.call_rules` and `RunRequest.cwd`. Nobody is asked: a call that
+    somebody would have to allow is refused, unless only the rules of a built-in profile ask about it.
     """
-    decision = judge_call(rules, tool, arguments)
-    if decision.verdict == "allow":
+    decision = judge_call(rules, tool, arguments, cwd=cwd)
+    if decision.verdict == "allow" or decision.is_default:
         return None
+    return refusal_sentence(decision, tool)
+
+
+def refusal_sentence(decision: Decision, tool: str) -> str:
+    """Return the sentence by which a model reads that a call was not made."""
+    what = "The command was not run" if fold_tool(tool) == RULED_TOOL else f"The call of '{tool}' was not made"
     place = f" ({decision.source})" if decision.source else ""
+    why = "denies it" if decision.verdict == "deny" else "demands that somebody allows it, and nobody could be asked"
     return (
-        f"The command was not run, because a rule of this subagent denies it{place}: {decision.reason}. "
+        f"{what}, because a rule of this subagent {why}{place}: {decision.reason}. "
         "Do it in another way that the rules allow, or say what you could not do."
     )
 
 
-@lru_cache(maxsize=256)
-def _compiled(rules: CallRules) -> CommandRules:
-    return CommandRules(
-        allow=None if rules.allow is None else tuple(map(CommandPattern.parse, rules.allow)),
-        deny=tuple(map(CommandPattern.parse, rules.deny)),
-    )
+def _judged(rules: CallRules, call: _Call, cwd: Path) -> tuple[Verdict, str]:
+    """Return the verdict of one file's rules, and the reason."""
+    why = call.may_be(rules.deny, cwd) if rules.deny else None
+    if why is None and rules.allow is not None:
+        why = call.beyond(rules.allow, cwd)
+    if why is not None:
+        return "deny", why
+    if ANY_CALL in rules.ask:
+        return "ask", "every call of it is asked about"
+    why = call.may_be(rules.ask, cwd) if rules.ask else None
+    return ("allow", "") if why is None else ("ask", why)
+
+
+def _call_of(tool: str, arguments: Mapping[str, JsonValue], cwd: Path) -> _Call:
+    if tool == RULED_TOOL:
+        return CommandCall.of(arguments, cwd)
+    return PathCall.of(tool, arguments, cwd) if tool in PATH_TOOLS else ArgumentCall(arguments)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._config.load import LoadedConfig
     from ohm_subagents.contract.diagnostics import Severity
+    from ohm_subagents.contract.profile import Profile
 
 _VOID: Final = "its options have no effect"
 
@@ -31,6 +32,27 @@ def unmatched_entries(
         )
         for written in loaded.config.subagents.profiles
         if written not in {*available, *unlisted}
+    )
+
+
+def unmatched_delegates(
+    loaded: LoadedConfig, profiles: Iterable[Profile], profile_ids: Iterable[str]
+) -> tuple[Diagnostic, ...]:
+    """Name each subagent in a list `delegate` of ohm.json or of a profile that there is not: it is granted nothing."""
+    available = {fold_id(profile_id): profile_id for profile_id in sorted(profile_ids)}
+    own = loaded.config.subagents.profiles
+    lists = [(loaded.place(f"subagents.profiles.{name}.delegate"), name, entry.delegate) for name, entry in own.items()]
+    replaced = {name for _, name, names in lists if names is not None}
+    lists += [(one.source or one.id, one.id, one.delegate) for one in profiles if fold_id(one.id) not in replaced]
+    return tuple(
+        Diagnostic(
+            subject=f"subagents.{name}.delegate",
+            message=f"{place}: 'delegate' of '{name}' names '{written}', which is no subagent, and grants it nothing. "
+            f"{_instead(written, available)}",
+        )
+        for place, name, names in lists
+        for written in names or ()
+        if fold_id(written) not in available
     )
 
 

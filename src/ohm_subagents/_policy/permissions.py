@@ -29,9 +29,9 @@ def effective_decision(
         key = "subagents.permissions.allowInternalRouting"
         return Decision(verdict="deny", source=permissions.routing_source, reason=f"it is internal, and {key} is false")
     rule = permissions.decision(profile.id)
-    if rule.verdict == "deny":
+    if rule.verdict != "allow":
         return rule
-    return next((one for one in opinions() if one.verdict == "deny"), rule)
+    return next((one for one in opinions() if one.verdict != "allow"), rule)
 
 
 def may_run(
@@ -46,23 +46,29 @@ def may_run(
     decision = effective_decision(profile=profile, permissions=permissions, opinions=opinions)
     if decision.verdict == "allow":
         return Ok(decision)
+    return Err(_refusal(profile, permissions, decision))
+
+
+def overruled(profile: Profile, permissions: Permissions, opinions: Iterable[Decision]) -> OhmError | None:
+    """Return the error of the first plugin that denies a profile which the rules allow."""
+    denied = next((one for one in opinions if one.verdict != "allow"), None)
+    return None if denied is None else _refusal(profile, permissions, denied)
+
+
+def _refusal(profile: Profile, permissions: Permissions, decision: Decision) -> OhmError:
     if is_hidden(profile, permissions):
         source = permissions.routing_source
-        return Err(
-            OhmError(
-                code=ErrorCode.INTERNAL_SUBAGENT_HIDDEN,
-                message=f"Subagent '{profile.id}' is internal and unavailable by current policy",
-                advice="Set subagents.permissions.allowInternalRouting to true in ohm.json to allow it"
-                + (f"; {source} says false." if source != "default" else "."),
-            )
+        return OhmError(
+            code=ErrorCode.INTERNAL_SUBAGENT_HIDDEN,
+            message=f"Subagent '{profile.id}' is internal and unavailable by current policy",
+            advice="Set subagents.permissions.allowInternalRouting to true in ohm.json to allow it"
+            + (f"; {source} says false." if source != "default" else "."),
         )
     because = f" ({decision.reason})" if decision.reason else ""
-    return Err(
-        OhmError(
-            code=ErrorCode.PERMISSION_DENIED,
-            message=f"Subagent '{profile.id}' is denied by task permission policy",
-            advice=f"The deny comes from {decision.source}{because}; only a change there lifts it.",
-        )
+    return OhmError(
+        code=ErrorCode.PERMISSION_DENIED,
+        message=f"Subagent '{profile.id}' is denied by task permission policy",
+        advice=f"The deny comes from {decision.source}{because}; only a change there lifts it.",
     )
 
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ohm_subagents._config.tool_rules import WILDCARD, ToolRules, common_tools, fold_tool, has_tool
+from ohm_subagents._policy.tool_names import is_there, may_begin, quoted, unknown_in, unknown_restraint
 from ohm_subagents.contract.call_rules import RULED_TOOL, CallRules, is_call_rule
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.profile import CHILD_TOOLS, ToolPolicy
+from ohm_subagents.contract.profile import ASK_PARENT, CHILD_TOOLS, ToolPolicy
 from ohm_subagents.contract.result import Err, Ok, Result
-from ohm_subagents.contract.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -52,6 +52,14 @@ class ResolvedTools:
     later: LaterTools | None = None
     """The tools of sources that are named, which `names` has not; None for none."""
 
+    def gives(self, tool: str) -> bool:
+        """Return True if there is a tool of this name, or one that a pattern stands for, or may be of a source."""
+        if any(has_tool((tool,), name) for name in self.names):
+            return True
+        return self.later is not None and any(
+            has_tool((tool,), one) or has_tool((one,), tool) for one in self.later.asked
+        )
+
     @property
     def shown(self) -> tuple[str, ...]:
         """Return the names, and those and the patterns that are asked of sources."""
@@ -65,47 +73,48 @@ def resolve_tools(
     offered: Iterable[str] = (),
     only_if_named: Iterable[str] = (),
     sources: Iterable[str] = (),
+    of_call: Iterable[str] = (),
     is_agent: bool = False,
 ) -> Result[ResolvedTools, OhmError]:
     """Resolve the tools of a profile's policy under the configuration's rules; `offered` are those of plugins.
 
     Of these, `only_if_named` are given only where a list has them; a profile without a list has every other tool.
     `sources` are the prefixes of tools that are known only before a run, which too are given only where a list has
-    them. A profile that `is_agent` keeps its order, and names that only a command-line agent may know. The
-    configuration only takes tools away from it: its rules may be meant for a subagent of the same name.
+    them, and `ask_parent` is only where it stands by its name. `of_call` are the functions that a call gives: a list
+    may deny them, and gives none. A profile that `is_agent` keeps its order, and names that only a command-line agent
+    may know. The configuration only takes tools away from it: its rules may be meant for a subagent of the same name.
 
-    Returns `profile_invalid` for a tool that the profile both allows and denies, and `task_config_load_failed` for
-    rules that cannot be understood.
+    Returns `profile_invalid` for a tool that the profile both allows and denies, or denies or asks about though there
+    is none of that name; and `task_config_load_failed` for rules that cannot be understood.
     """
     rules = rules or ToolRules()
-    fault = _fault(policy, rules)
-    if fault is not None:
-        return Err(fault)
-    users = rules.allowed
-    if is_agent:
-        rules = rules.at_most_these()
     known = tuple(dict.fromkeys((*CHILD_TOOLS, *offered)))
     prefixes = tuple(sources)
+    ours = (*known, ASK_PARENT, *of_call)
+    fault = _fault(policy, rules) or (None if is_agent else unknown_restraint(policy, rules, ours, prefixes))
+    if fault is not None:
+        return Err(fault)
+    users, unasked = rules.allowed, tuple(only_if_named)
+    if any(fold_tool(name) == ASK_PARENT for name in (*(policy.allowed or ()), *(users or ()))):
+        known, unasked = (*known, ASK_PARENT), (*unasked, ASK_PARENT)
+    if is_agent:
+        rules = rules.at_most_these()
     available = _with_its_own(known, policy, rules, prefixes) if is_agent else known
-    unasked = tuple(only_if_named)
-    unknown = () if is_agent else _unknown(policy, rules, available, prefixes)
     base = policy if rules.allowed is None else ToolPolicy(allowed=rules.allowed)
     listed = users if base.allowed is None else base.allowed
     denied = denied_tools(base, rules)
-    names = tuple(
-        name
-        for name in available
-        if _gives(listed, name, unasked) and has_tool(rules.at_most, name) and not has_tool(denied, name)
-    )
-    lists = (policy.allowed, rules.allowed, rules.at_most)
-    are_bounded = bool(policy.denied or rules.denied) or any(one is not None for one in lists)
+    names = tuple(one for one in available if _gives(listed, one, unasked) and _leaves(rules, denied, one))
+    are_bounded = bool(policy.denied or rules.denied) or {policy.allowed, rules.allowed, rules.at_most} != {None}
     not_granted = _not_granted(policy, rules, listed=listed, only_if_named=unasked, is_agent=is_agent)
-    diagnostics = (*unknown, *not_granted)
-    asked = listed if listed is None or rules.at_most is None else common_tools(listed, rules.at_most)
-    later = _later(asked or (), denied, prefixes)
-    calls = _call_rules(policy, rules)
+    unknown = () if is_agent else unknown_in(policy, rules, (*known, *of_call), prefixes)
     return Ok(
-        ResolvedTools(names=names, are_bounded=are_bounded, diagnostics=diagnostics, call_rules=calls, later=later)
+        ResolvedTools(
+            names=names,
+            are_bounded=are_bounded,
+            diagnostics=(*unknown, *not_granted),
+            call_rules=_call_rules(policy, rules),
+            later=_later(listed, rules, denied, prefixes),
+        )
     )
 
 
@@ -119,21 +128,17 @@ def denied_tools(policy: ToolPolicy, rules: ToolRules | None) -> tuple[str, ...]
 
 def _call_rules(policy: ToolPolicy, rules: ToolRules) -> tuple[CallRules, ...]:
     """Return the rules for calls: a list in ohm.json replaces the profile's with its rules, as it does the names."""
-    own = policy.call_rules if rules.allowed is None else filter(None, [rules.allowed_rules])
+    own = policy.call_rules if rules.allowed is None else rules.allowed_rules
     return (*own, *rules.call_rules)
 
 
-def _later(asked: tuple[str, ...], denied: tuple[str, ...], prefixes: tuple[str, ...]) -> LaterTools | None:
+def _later(
+    listed: tuple[str, ...] | None, rules: ToolRules, denied: tuple[str, ...], prefixes: tuple[str, ...]
+) -> LaterTools | None:
+    asked = common_tools(listed, rules.at_most) if listed and rules.at_most is not None else listed or ()
     found = tuple(one for one in prefixes if any(may_begin(name, one) for name in asked))
     names = tuple(name for name in asked if any(may_begin(name, one) for one in found))
     return LaterTools(sources=found, asked=names, denied=denied) if found else None
-
-
-def may_begin(name: str, prefix: str) -> bool:
-    """Return True if a name, or one that a pattern with `*` stands for, may begin with a prefix."""
-    start, wildcard, _ = fold_tool(name).partition(WILDCARD)
-    folded = fold_tool(prefix)
-    return start.startswith(folded) or (bool(wildcard) and folded.startswith(start))
 
 
 def _fault(policy: ToolPolicy, rules: ToolRules) -> OhmError | None:
@@ -148,7 +153,7 @@ def _fault(policy: ToolPolicy, rules: ToolRules) -> OhmError | None:
     if both:
         return OhmError(
             code=ErrorCode.PROFILE_INVALID,
-            message=f"The profile both allows and denies the tool {_quoted(sorted(both))}.",
+            message=f"The profile both allows and denies the tool {quoted(sorted(both))}.",
             advice="Name each tool in one of the two lists.",
         )
     return OhmError(code=ErrorCode.CONFIG_INVALID, message=rules.unclear) if rules.unclear else None
@@ -161,7 +166,7 @@ def _with_its_own(
 
     def single(names: tuple[str, ...] | None) -> Iterator[str]:
         """Yield the names without the patterns that stand for tools of ours."""
-        return (name for name in names or () if WILDCARD not in name or not _exists(name, known, prefixes))
+        return (name for name in names or () if WILDCARD not in name or not is_there(name, known, prefixes))
 
     own = tuple(_as_known(name, known) for name in single(policy.allowed))
     names = (*own, *known)
@@ -176,6 +181,11 @@ def _as_known(name: str, known: tuple[str, ...]) -> str:
 def _gives(allowed: tuple[str, ...] | None, name: str, only_if_named: tuple[str, ...]) -> bool:
     """Return True if a list, or no list, gives the tool."""
     return has_tool(allowed, name) and (allowed is not None or not has_tool(only_if_named, name))
+
+
+def _leaves(rules: ToolRules, denied: tuple[str, ...], name: str) -> bool:
+    """Return True if no list takes the tool away."""
+    return has_tool(rules.at_most, name) and not has_tool(denied, name)
 
 
 def _not_granted(
@@ -199,35 +209,5 @@ def _not_granted(
             if is_agent
             else "a project's file cannot add tools. The user's file can."
         )
-        message = f"{rules.source}: {_quoted(lacking)} is not given: the profile lacks it, and {why}"
+        message = f"{rules.source}: {quoted(lacking)} is not given: the profile lacks it, and {why}"
         yield Diagnostic(subject="tools", message=message)
-
-
-def _unknown(
-    policy: ToolPolicy, rules: ToolRules, available: tuple[str, ...], prefixes: tuple[str, ...]
-) -> Iterator[Diagnostic]:
-    for owner, lists in (("The profile", policy), (f"The configuration ({rules.source})", rules)):
-        yield from unknown_tools(owner, (*(lists.allowed or ()), *lists.denied), available, prefixes)
-
-
-def unknown_tools(
-    owner: str, listed: Iterable[str], available: tuple[str, ...], prefixes: tuple[str, ...]
-) -> Iterator[Diagnostic]:
-    """Name the tools of a list that are not `available`, and that no source of these prefixes may have."""
-    names = sorted({name for name in listed if not _exists(name, available, prefixes)})
-    if names:
-        verb = "is no child tool and is" if len(names) == 1 else "are no child tools and are"
-        known = (*available, *(f"{one}{WILDCARD}" for one in prefixes))
-        instead = f"{''.join(did_you_mean(name, known) for name in names)}Available: {', '.join(known)}."
-        yield Diagnostic(subject="tools", message=f"{owner} names {_quoted(names)}, which {verb} left out. {instead}")
-
-
-def _exists(name: str, available: tuple[str, ...], prefixes: tuple[str, ...]) -> bool:
-    """Return True if there is, or may be later, a tool of this name, or one that the pattern stands for."""
-    if has_tool(available, name) or any(may_begin(name, one) for one in prefixes):
-        return True
-    return WILDCARD in name and any(has_tool((name,), one) for one in available)
-
-
-def _quoted(names: Iterable[str]) -> str:
-    return ", ".join(f"'{name}'" for name in names)

@@ -19,7 +19,7 @@ from ohm_subagents.contract.profile import fold_id
 from ohm_subagents.contract.result import Err
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from pathlib import Path
 
     from ohm_subagents._config.trust import Covers
@@ -85,13 +85,14 @@ def load_catalog(
     plugin_profiles: Iterable[Profile],
     may_replace: Callable[[Profile], bool] = lambda _: True,
     trusts: Covers = trust_nothing,
+    menu: Collection[str] = (),
 ) -> Catalog:
     """Read every source. A later one overrides by id, keeping its place; a broken file is a diagnostic.
 
     A project's profile that overrides another gets no tool that the other had not, and none but those that read unless
     the user `trusts` its file. Of the agent profiles of a tool suite with one id, the last one read counts; one that
     `may_replace` none is left out where its id is reserved, or that of a profile of a plugin or of ours. Other profiles
-    of a suite replace none.
+    of a suite replace none. `menu` has the names of models that a file may give.
     """
     builder = _CatalogBuilder()
     builder.put(builtin_profiles())
@@ -103,10 +104,10 @@ def load_catalog(
         builder.put([builder.tightened(profile) if profile.agent and profile.agent.is_local else profile])
     builder.add(one for one in offered if one.suite and not one.agent)
     user, project = config_dir / "subagents", cwd / ".pi" / "subagents"
-    builder.put(profile for profile, _ in _read(user, builder.diagnostics, trust_nothing))
+    builder.put(profile for profile, _ in _read(user, builder.diagnostics, trust_nothing, menu))
     brought: frozenset[str] = frozenset()
     if not is_one_place(project, user):
-        theirs = tuple(_read(project, builder.diagnostics, trusts))
+        theirs = tuple(_read(project, builder.diagnostics, trusts, menu))
         brought = frozenset(fold_id(one.id) for one, _ in theirs if not builder.is_tool(one))
         builder.put([builder.tightened(one, is_trusted=is_trusted) for one, is_trusted in theirs])
     return Catalog(profiles=tuple(builder.profiles.values()), diagnostics=tuple(builder.diagnostics), brought=brought)
@@ -122,8 +123,14 @@ def builtin_profiles() -> tuple[Profile, ...]:
         parsed = parse_profile(text, source=f"builtin/{name}.md", stem=name)
         if isinstance(parsed, Err):
             raise AssertionError(str(parsed.err_value))  # noqa: TRY004  it is our own file that is wrong
-        found.append(parsed.ok_value.profile)
+        found.append(_as_default(parsed.ok_value.profile))
     return tuple(found)
+
+
+def _as_default(profile: Profile) -> Profile:
+    """Return a profile that ships, whose rules for calls nobody has written."""
+    rules = tuple(replace(one, is_default=True) for one in profile.tools.call_rules)
+    return replace(profile, tools=replace(profile.tools, call_rules=rules)) if rules else profile
 
 
 def _as_said(profile: Profile, *, primary: bool | None) -> Profile:
@@ -191,14 +198,16 @@ class _CatalogBuilder:
         )
 
 
-def _read(folder: Path, diagnostics: list[Diagnostic], trusts: Covers) -> Iterable[tuple[Profile, bool]]:
+def _read(
+    folder: Path, diagnostics: list[Diagnostic], trusts: Covers, menu: Collection[str]
+) -> Iterable[tuple[Profile, bool]]:
     """Yield the profiles of a folder's Markdown files by file name, with True for one of a trusted file."""
     for path, text in read_folder(folder):
         if isinstance(text, Err):
             message = f"Cannot read profiles from '{path}': {text.err_value}."
             diagnostics.append(Diagnostic(subject=path.stem, message=message, severity="error"))
             continue
-        parsed = parse_profile(text.ok_value, source=str(path), stem=path.stem)
+        parsed = parse_profile(text.ok_value, source=str(path), stem=path.stem, menu=menu)
         if isinstance(parsed, Err):
             diagnostics.append(Diagnostic(subject=path.stem, message=str(parsed.err_value), severity="error"))
             continue

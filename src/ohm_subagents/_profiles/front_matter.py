@@ -17,11 +17,12 @@ from pydantic.alias_generators import to_camel
 
 from ohm_subagents._config.limits import OwnBudget, OwnLimits
 from ohm_subagents._config.schema import FEATURES
-from ohm_subagents._config.values import Line, Model, Switch, VariableName, expected
+from ohm_subagents._config.values import Line, Model, ModelName, ModelOrName, Switch, VariableName, expected
 from ohm_subagents._profiles.answer_keys import AnswerKeys
 from ohm_subagents.contract.call_rules import split_calls
 from ohm_subagents.contract.limits import Budget, Limits
-from ohm_subagents.contract.profile import InputRole, InputSpec, Profile, ToolPolicy
+from ohm_subagents.contract.model_pattern import ModelPattern
+from ohm_subagents.contract.profile import InputRole, InputSpec, Profile, ToolPolicy, fold_id
 
 _ID: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
@@ -54,6 +55,7 @@ class ToolsMatter(_Matter):
     """`[read, grep]`, or the text `read, grep`, is short for `{allow: [read, grep]}`."""
 
     allow: tuple[Line, ...] | None = None
+    ask: tuple[Line, ...] = ()
     deny: tuple[Line, ...] = ()
 
     @model_validator(mode="before")
@@ -62,7 +64,7 @@ class ToolsMatter(_Matter):
         if isinstance(value, str):
             value = [name for name in map(str.strip, value.split(",")) if name]
         if not isinstance(value, list | dict):
-            raise expected("a list of the names of tools, or an object with 'allow' and 'deny'")
+            raise expected("a list of the names of tools, or an object with 'allow', 'ask' and 'deny'")
         return {"allow": value} if isinstance(value, list) else value
 
     @model_validator(mode="after")
@@ -71,14 +73,14 @@ class ToolsMatter(_Matter):
         if both:
             msg = f"'{both[0]}' is both allowed and denied; name each tool in one of the two lists"
             raise ValueError(msg)
-        fault = split_calls(self.allow, self.deny).err()
+        fault = split_calls(self.allow, self.deny, self.ask).err()
         if fault is not None:
             raise ValueError(fault)
         return self
 
     def policy(self, source: str) -> ToolPolicy:
-        allowed, denied, rules = split_calls(self.allow, self.deny, source=source).unwrap()
-        return ToolPolicy(allowed=allowed, denied=denied, call_rules=() if rules is None else (rules,))
+        lists = split_calls(self.allow, self.deny, self.ask, source=source).unwrap()
+        return ToolPolicy(allowed=lists.allowed, denied=lists.denied, call_rules=lists.rules)
 
 
 class InputMatter(_Matter):
@@ -109,10 +111,12 @@ class FrontMatter(BoundKeys, AnswerKeys):
     when_to_use: tuple[Line, ...] = ()
     primary: Switch = False
     internal: Switch = False
-    model: Model | None = None
+    model: ModelOrName | None = None
     fallback_model: Model | None = None
+    strict_model: Switch | None = None
     backend: Line | None = None
     tools: ToolsMatter = ToolsMatter()
+    delegate: tuple[Line, ...] = ()
     inputs: tuple[InputMatter, ...] = ()
     feature: Annotated[str, BeforeValidator(_feature)] | None = None
     env: tuple[VariableName, ...] = ()
@@ -146,10 +150,13 @@ class FrontMatter(BoundKeys, AnswerKeys):
             when_to_use=self.when_to_use,
             primary=self.primary,
             internal=self.internal,
-            model=self.model,
+            model=self.model if isinstance(self.model, ModelPattern) else None,
+            model_name=self.model.name if isinstance(self.model, ModelName) else "",
             fallback_model=self.fallback_model,
+            strict_model=self.strict_model,
             backend=self.backend,
             tools=self.tools.policy(source),
+            delegate=tuple(map(fold_id, self.delegate)),
             inputs=tuple(
                 InputSpec(name=one.name, role=one.role, required=one.required, description=one.description)
                 for one in self.inputs

@@ -14,10 +14,13 @@ from ohm_subagents._profiles.documents import Document, read_document
 from ohm_subagents._profiles.front_matter import FrontMatter
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.restraints import is_restraint
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.spelling import did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from pydantic_core import ErrorDetails
 
     from ohm_subagents.contract.profile import Profile
@@ -33,8 +36,8 @@ class ParsedProfile:
     """The keys of its file that were ignored."""
 
 
-def parse_profile(text: str, *, source: str, stem: str) -> Result[ParsedProfile, OhmError]:
-    """Read one file. `source` is its name in messages, `stem` the id if it gives none.
+def parse_profile(text: str, *, source: str, stem: str, menu: Collection[str] = ()) -> Result[ParsedProfile, OhmError]:
+    """Read one file. `source` is its name in messages, `stem` the id if it gives none, `menu` the names of models.
 
     Returns `profile_invalid` with file, line, key, value and what is allowed. Unknown keys are diagnostics.
     """
@@ -46,11 +49,16 @@ def parse_profile(text: str, *, source: str, stem: str) -> Result[ParsedProfile,
     if not fenced.body:
         return _invalid(source, "has no prompt", "Write the subagent's instructions below the front matter.")
     try:
-        matter = FrontMatter.model_validate({"id": stem, **fenced.values}, by_alias=True, by_name=False)
+        keys = {"id": stem, **fenced.values}
+        matter = FrontMatter.model_validate(keys, by_alias=True, by_name=False, context={"menu": menu})
     except ValidationError as error:
         (place, *sentence), *others = _faults(error, fenced)
         also = [f"Line {number} {fact}. {advice}" for number, fact, advice in others]
         return _invalid(f"{source}:{place}", sentence[0], " ".join((sentence[1], *also)))
+    restraint = next((key for key in matter.unknown if is_restraint(key, fenced.values.get(key))), None)
+    if restraint is not None:
+        advice = "It restrains a subagent and has no effect here: take it out. 'tools' has 'allow' and 'deny'."
+        return _invalid(f"{source}:{fenced.line((restraint,))}", f"has the unknown key '{restraint}'", advice)
     unknown = tuple(_ignored(key, source=source, line=fenced.line((key,))) for key in matter.unknown)
     return Ok(ParsedProfile(profile=matter.profile(prompt=fenced.body, source=source), diagnostics=unknown))
 

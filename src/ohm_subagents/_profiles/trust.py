@@ -15,6 +15,7 @@ from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.limits import NO_BUDGET, NO_LIMITS, Ceiling
 from ohm_subagents.contract.model_pattern import ModelPattern
+from ohm_subagents.contract.model_route import INHERIT
 from ohm_subagents.contract.profile import CHILD_TOOLS, READING_TOOLS, Profile, ToolPolicy
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def tightened(profile: Profile, former: Profile | None, *, is_trusted: bool) -> 
         ceiling=Ceiling(limits=profile.limits or NO_LIMITS, budget=profile.budget or NO_BUDGET, below=base.source),
         polling=base.polling,
         env=base.env,
+        delegate=profile.delegate if former is None and is_trusted else base.delegate,
         backend=profile.backend if profile.backend in backend_choices(is_trusted=is_trusted) else base.backend,
         tools=_common_tools(profile, base) if former else profile.tools,
         internal=profile.internal or base.internal,
@@ -63,6 +65,8 @@ def tightened(profile: Profile, former: Profile | None, *, is_trusted: bool) -> 
         joined,
         tools=_reading_tools(joined),
         model=base.model,
+        model_name=base.model_name,
+        strict_model=joined.strict_model or base.strict_model,
         fallback_model=_FREE if joined.fallback_model == _FREE else base.fallback_model,
         primary=joined.primary and base.primary,
         agent=joined.agent and _modelled(joined.agent, base.agent or _NO_OPTIONS),
@@ -179,8 +183,8 @@ def _the_tools(names: Iterable[str]) -> Iterator[str]:
 def _unless_trusted(profile: Profile, joined: Profile, held: Profile) -> Iterator[str]:
     """Yield the rights that the profile lacks only because the project is not trusted."""
     yield from _the_tools(_beyond(joined.tools, held.tools))
-    if profile.model not in {None, held.model}:
-        yield f"the model '{profile.model}'"
+    if profile.model not in {None, held.model} or profile.model_name not in {"", INHERIT, held.model_name}:
+        yield f"the model '{profile.model or profile.model_name}'"
     elif profile.agent is not None and held.agent is not None:
         asked = (profile.agent.provider, profile.agent.model, profile.agent.thinking)
         given = (held.agent.provider, held.agent.model, held.agent.thinking)

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Final
 from anyio.lowlevel import checkpoint
 
 from ohm_subagents._plugins.stores import RetentionPolicy, TaskQuery
+from ohm_subagents._store.control import MemoryControl
 from ohm_subagents._store.history import events_of
+from ohm_subagents._store.outbox import MemoryOutbox
 from ohm_subagents._store.retention import Hidden, Retention
+from ohm_subagents.contract.events import TaskSettled
 from ohm_subagents.contract.listed_task import ListedTask
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
+    from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 
     from ohm_subagents._plugins.stores import Store, StoreRequest
     from ohm_subagents.contract.diagnostics import Diagnostic
@@ -37,7 +40,7 @@ async def open_memory(request: StoreRequest) -> AsyncGenerator[Store]:
 
 
 class MemoryStore:
-    """A dictionary of tasks by id, in order of creation."""
+    """A dictionary of tasks by id, in order of creation. What inherits from it has an outbox that is in memory, too."""
 
     first_sequence = 1
 
@@ -55,20 +58,28 @@ class MemoryStore:
         self._retention = Retention(policy or RetentionPolicy())
         self._diagnostics = diagnostics
         self._place = place
+        self.outbox = MemoryOutbox(lambda: self._retention.policy.max_entries)
+        self.control = MemoryControl(self._is_open)
 
     # Writing
 
     def save(self, task: Task, event: Event) -> None:
-        del event
         is_new = task.id not in self._tasks
         self._tasks[task.id] = task
         if task.ended_ms is not None:
             self._retention.ended(task.id, task.ended_ms)
+        if type(event) is TaskSettled:
+            self.outbox.add(task)
+            self.control.settle(task.id)
         if is_new:
             self._hidden.pop(task.id, None)
             self._retention.created(task.id)
             self._drop_expired()
             self._evict()
+
+    def save_all(self, saved: Sequence[tuple[Task, Event]]) -> None:
+        for task, event in saved:
+            self.save(task, event)
 
     def restore(
         self, tasks: Iterable[Task], expired: Mapping[TaskId, str], hidden: Mapping[TaskId, Hidden] = _NOTHING
@@ -151,3 +162,7 @@ class MemoryStore:
     def owner(self, task_id: TaskId) -> str:
         del task_id
         return "elsewhere"
+
+    def _is_open(self, task_id: TaskId) -> bool:
+        task = self._tasks.get(task_id)
+        return task is not None and not task.is_terminal

@@ -61,11 +61,14 @@ class MissingStore(MemoryStore):
 
 def unsupported(chosen: str, specs: Mapping[str, StoreSpec], origin: str) -> OhmError:
     """Return the error for a store that no plugin offers."""
+    from ohm_subagents._plugins.installation import install_hint  # noqa: PLC0415  only an error needs it
+
     offered = ", ".join(f"'{store_id}'" for store_id in sorted(specs))
+    hint = install_hint(chosen) or did_you_mean(chosen, specs)
     return OhmError(
         code=ErrorCode.UNSUPPORTED_STORE,
         message=f"There is no store '{chosen}' ({origin}).",
-        advice=f"{did_you_mean(chosen, specs)}Set subagents.store to one of {offered}.",
+        advice=f"{hint}Set subagents.store to one of {offered}.",
     )
 
 

@@ -41,6 +41,17 @@ def typed_path(typed: str | Path) -> Path:
     return Path(typed)
 
 
+def typed_server(typed: str) -> str:
+    """Read a server from the command line; one that is `auto` but for its spelling is no path."""
+    from ohm_subagents.contract.spelling import did_you_mean
+
+    meant = "" if typed == "auto" or os.path.exists(typed) else did_you_mean(typed, ("auto",))
+    if meant:
+        message = f"No server listens at '{typed}'. {meant}Allowed: auto, or the path of a socket."
+        raise typer.BadParameter(message)
+    return typed
+
+
 def typed_text(typed: str) -> str:
     """Return a text as typed, or all of standard input for `-`; leave with 2 if that is no UTF-8."""
     if typed != STDIN:
@@ -77,6 +88,16 @@ Config: TypeAlias = Annotated[
         help="Use this ohm.json instead of the user's and the project's.",
         metavar="<path>",
         parser=typed_path,
+    ),
+]
+Server: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--server",
+        help="Give the tasks to the server at this socket, or to yours (auto), which is started if there is none.",
+        metavar="auto|<path>",
+        parser=typed_server,
+        envvar="OHM_SERVER",
     ),
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON value and nothing else.")]

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
 
+_MARKDOWN: Final = re.compile(
+    r"^ {0,3}(?:#{1,6} |```|~~~|[-*+] \S|\d{1,9}[.)] \S|> |\|.*\|\s*$)|\*\*\S|`[^`\n]+`|\]\(\S", re.MULTILINE
+)
+"""The marks by which a text is taken for Markdown; any other is shown as it was written."""
+_MOST_DRAWN: Final = 200_000
+"""The most characters that are drawn as Markdown: it takes a second."""
 _STYLE: Final = re.compile("(\x1b\\[[0-9;]*m)")
 
 
@@ -47,8 +53,32 @@ def print_styled(text: str) -> None:
 
 
 def print_prose(text: str) -> None:
-    """Print a text, on a terminal wrapped between words."""
-    _print("\n".join(wrap(printable(text), width())) if is_terminal() else printable(text))
+    """Print a text, on a terminal wrapped between words, and its Markdown drawn."""
+    shown = printable(text)
+    if not is_terminal():
+        _print(shown)
+    elif len(shown) <= _MOST_DRAWN and _MARKDOWN.search(shown):
+        _print(_drawn_markdown(shown))
+    else:
+        _print("\n".join(wrap(shown, width())))
+
+
+def _drawn_markdown(text: str) -> str:
+    """Draw Markdown: a line stays a line, and a link shows where it leads, since a terminal may hide that."""
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    from ohm_subagents._terminal.theme import terminal_theme
+    from ohm_subagents._views.theme import PLAIN
+
+    markdown = Markdown(text, code_theme="ansi_dark", hyperlinks=False)
+    for child in (child for token in markdown.parsed for child in token.children or ()):
+        if child.type == "softbreak":
+            child.type = "hardbreak"
+    console = Console(width=width(), color_system=None if terminal_theme() is PLAIN else "auto")
+    with console.capture() as drawn:
+        console.print(markdown)
+    return "\n".join(line.rstrip() for line in drawn.get().strip("\n").split("\n"))
 
 
 def print_json(payload: Mapping[str, JsonValue] | Sequence[JsonValue]) -> None:

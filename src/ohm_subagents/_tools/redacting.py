@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import anyio
     from pydantic import JsonValue
 
+    from ohm_subagents._plugins.suites.delivery import Delivery
     from ohm_subagents._plugins.suites.embedding import Host, WidgetPlacement
     from ohm_subagents._plugins.suites.interface import (
         EventHandler,
@@ -183,6 +184,10 @@ class RedactingHost:
 
     def has_ui(self) -> bool:
         return self._host.has_ui()
+
+    def notify(self, delivery: Delivery) -> None:
+        """Tell of a task whose record is redacted already."""
+        self._host.notify(delivery)
 
     def session_file(self) -> Path | None:
         return self._host.session_file()

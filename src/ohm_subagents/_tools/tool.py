@@ -16,7 +16,6 @@ from ohm_subagents._plugins.suites.tool import ToolResult
 from ohm_subagents._tools.updates import Frames
 from ohm_subagents._views.cells import wrapped
 from ohm_subagents._views.debug import debug_text
-from ohm_subagents._views.framed_text import framed_text
 from ohm_subagents._views.model_text import model_text
 from ohm_subagents._views.projection import project
 from ohm_subagents._views.reply_lines import lines_of
@@ -86,8 +85,7 @@ def result_of(
     A frame is for people only: its text is the collapsed view, below how far things are where no host shows that.
     """
     settings, now_ms = context.settings(), context.clock() if is_frame else None
-    cap = settings.output_max_chars
-    lines = lines_of(reply, batch=batch)
+    cap, lines = settings.output_max_chars, lines_of(reply, batch=batch)
     envelope = project(lines, output_max_chars=cap)
     details: JsonObject = envelope.payload()
     if ignored:
@@ -105,10 +103,13 @@ def result_of(
             tail_rows=now.transcript_tail_lines,
             wording=context.wording,
             now_ms=now_ms,
+            theme=view.theme,
         )
 
     if now_ms is None:
-        write = framed_text if settings.model_text == "framed" else model_text
+        write = model_text
+        if settings.model_text == "framed":
+            from ohm_subagents._views.framed_text import framed_text as write  # noqa: PLC0415  most read the tree
         text = f"{write(lines, output_max_chars=cap, ignored=ignored)}{_how_to_collect(lines)}"
     else:
         status = context.host.status()

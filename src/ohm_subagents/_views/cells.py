@@ -19,6 +19,10 @@ _WIDEST = 3  # cells of one code point: a tab
 _TOKEN = re.compile(r" +|[^ ]+")
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Controls other than tabs and line ends, marks of direction, and halves of characters."""
+_NARROW = re.compile(
+    r"[\x20-\x7e\xa0-\xac\xae-\u02ff\u2010-\u2027\u2500-\u257f\u25b8\u25cb\u25cf\u2713-\u2718\u2800-\u28ff]*"
+)
+"""Letters of Latin, punctuation, and the signs of our own views: a cell each, whatever stands beside them."""
 _HALVES = re.compile(r"[\ud800-\udfff]")
 
 
@@ -73,7 +77,7 @@ def _printable_json(value: JsonValue) -> JsonValue:
 
 def cells(text: str) -> int:
     """Return the width on a terminal: wide CJK and emoji 2, combining and control 0, a tab 3."""
-    if text.isascii() and text.isprintable():
+    if _NARROW.fullmatch(text):
         return len(text)
     from wcwidth import width  # noqa: PLC0415  its tables are loaded for text that needs them only
 
@@ -147,6 +151,10 @@ def _wrap_line(line: str, width: int) -> Iterator[str]:
 
 def _pieces(text: str, width: int) -> Iterator[str]:
     """Yield `text` in pieces of at most `width` cells; a grapheme wider than that is a piece of its own."""
+    if text.isascii() and text.isprintable():
+        step = max(width, 1)
+        yield from (text[at : at + step] for at in range(0, len(text) or 1, step))
+        return
     from wcwidth import iter_graphemes  # noqa: PLC0415  its tables are loaded for text that needs them only
 
     piece, used = "", 0

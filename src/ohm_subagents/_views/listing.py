@@ -2,33 +2,51 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._views.account import cost_text_of, remaining_text, used_text
 from ohm_subagents._views.cells import one_line, printable
-from ohm_subagents._views.quantities import age_text, cost_text, counted, duration_text, instant_text, usage_parts
-from ohm_subagents._views.task_texts import elapsed_ms, task_title
+from ohm_subagents._views.launch import launch_lines
+from ohm_subagents._views.quantities import age_text, counted, duration_text, instant_text, usage_parts
+from ohm_subagents._views.request_texts import request_text
+from ohm_subagents._views.spans import painted
+from ohm_subagents._views.task_texts import STATUS_TOKENS, elapsed_ms, task_title
+from ohm_subagents._views.theme import PLAIN
 from ohm_subagents._views.tree import status_marker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ohm_subagents._views.spans import Span
+    from ohm_subagents._views.theme import Theme
     from ohm_subagents.contract.listed_task import ListedTask
     from ohm_subagents.contract.task import Task
-    from ohm_subagents.contract.usage import Usage
 
 _LABEL: Final = 14
 
 
-def task_list_lines(task: ListedTask, *, now_ms: int, where: str = "") -> tuple[str, str]:
-    """`<marker> <id>  <type> · <description>`, then its status, age, duration and usage.
+def task_list_lines(
+    task: ListedTask,
+    *,
+    now_ms: int,
+    where: str = "",
+    with_cost: bool = False,
+    width: int = sys.maxsize,
+    theme: Theme = PLAIN,
+) -> tuple[str, str]:
+    """`<marker> <id>  <type> · <description>`, then its status, age, duration and usage; cut to `width` cells.
 
-    `where` names the process that runs it.
+    `where` names the process that runs it. `with_cost` tells its usage in full, that of its tree, and what is left.
     """
-    taken_ms = elapsed_ms(task, now_ms=now_ms)
-    facts = [_status_text(task, where), age_text(now_ms - task.created_ms)]
+    taken_ms, token = elapsed_ms(task, now_ms=now_ms), STATUS_TOKENS[task.status]
+    facts = [age_text(now_ms - task.created_ms)]
     facts += [duration_text(taken_ms)] if task.started_ms is not None else []
-    named = one_line(f"{task.id}  {task_title(task.profile, task.description)}")
-    return f"{status_marker(task.status, taken_ms)} {named}", "  " + " · ".join([*facts, *usage_parts(task.usage)])
+    facts += [cost_text_of(task, now_ms=now_ms)] if with_cost else usage_parts(task.usage)
+    marker, title = status_marker(task.status, taken_ms), one_line(task_title(task.profile, task.description))
+    head: list[Span] = [(token, marker), ("dim", f" {one_line(task.id)}"), ("", f" {title}")]
+    said: list[Span] = [("", "  "), (token, _status_text(task, where)), ("dim", " · " + " · ".join(facts))]
+    return painted(head, width, theme), painted(said, width, theme)
 
 
 def _status_text(task: Task | ListedTask, where: str = "") -> str:
@@ -50,8 +68,12 @@ def _facts(task: Task, now_ms: int, where: str) -> Iterator[tuple[str, str]]:
     yield "created", f"{instant_text(task.assignment.created_ms)}, {age_text(now_ms - task.assignment.created_ms)}"
     if task.started_ms is not None:
         yield "worked", f"{duration_text(elapsed_ms(task, now_ms=now_ms))} in {counted(len(task.runs), 'run')}"
-    if used := _used(task.activity.usage):
+    if used := used_text(task.activity.usage):
         yield "usage", used
+    if task.activity.tree_usage is not task.activity.usage:
+        yield "with below", used_text(task.activity.tree_usage)
+    if left := remaining_text(task.activity.account, at_ms=task.updated_ms):
+        yield "left", left
     if task.stopped_by is not None:
         yield "stopped by", task.stopped_by + _since_progress(task)
     yield from _results(task)
@@ -60,6 +82,8 @@ def _facts(task: Task, now_ms: int, where: str) -> Iterator[tuple[str, str]]:
 def _place(task: Task, where: str) -> Iterator[tuple[str, str]]:
     yield "task", task.id
     yield "status", _status_text(task, where)
+    if task.requests:
+        yield "asks", "\n".join(f"{request_text(one)} ({one.id})" for one in task.requests)
     yield "session", task.session_id
     if task.assignment.resumed_from is not None:
         yield "resumed from", task.assignment.resumed_from
@@ -68,11 +92,19 @@ def _place(task: Task, where: str) -> Iterator[tuple[str, str]]:
     yield "backend", task.assignment.backend
     route = task.route
     yield "route", f"provider {route.provider}, model {route.model}, runtime {route.runtime}, route {route.route}"
+    if route.served_model and route.served_model != route.model:
+        yield "served model", route.served_model
+    if route.models_used:
+        yield "models", ", then ".join(f"{one.model} ({one.why})" for one in route.models_used)
+    if task.launch is not None:
+        yield "launch", "\n".join(launch_lines(task.launch))
 
 
 def _results(task: Task) -> Iterator[tuple[str, str]]:
     if task.activity.files:
         yield "files", "\n".join(task.activity.files)
+    if (kept := task.activity.workspace) is not None:
+        yield "workspace", f"{kept.ref}: {kept.files} file(s), +{kept.insertions} -{kept.deletions}"
     if task.output:
         yield "answer", f"{len(task.output):,} characters"
     elif said := task.text.strip():
@@ -88,11 +120,3 @@ def _since_progress(task: Task) -> str:
         return ", without any progress"
     ended_ms = task.updated_ms if task.ended_ms is None else task.ended_ms
     return f"; the last progress was {duration_text(ended_ms - task.activity.progress_ms)} before the end"
-
-
-def _used(usage: Usage) -> str:
-    parts = [counted(usage.requests, "request")] if usage.requests else []
-    if usage.input_tokens or usage.output_tokens:
-        parts.append(f"{usage.input_tokens:,} tokens in ({usage.cached_tokens:,} cached), {usage.output_tokens:,} out")
-    parts += [counted(usage.tool_calls, "tool call")] if usage.tool_calls else []
-    return " · ".join(parts + ([] if usage.cost_usd is None else [cost_text(usage.cost_usd)]))

@@ -134,6 +134,8 @@ def _notes(reply: ReplyLines) -> list[str]:
     """Return the newest diagnostics of each task, one line each; all of them are in `details`."""
     notes: list[str] = []
     for task in reply.tasks:
+        if not task.diagnostics:
+            continue
         hidden = len(task.diagnostics) - MOST_NOTES
         if hidden > 0:
             notes.append(f"note ({task.id}): {hidden} earlier notes are left out.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from ohm_subagents._views.account import remaining_block, usage_block
 from ohm_subagents._views.answer import answer_of, assistant_text, cut
 from ohm_subagents._views.reply_lines import TaskLine, sent
 from ohm_subagents._views.task_texts import activity, tool_rows
@@ -13,9 +14,9 @@ from ohm_subagents.contract.envelope import (
     Envelope,
     Item,
     StatusEnvelope,
-    UsageBlock,
     WaitEnvelope,
 )
+from ohm_subagents.contract.envelope_parts import ModelUse, RequestBlock, WorkspaceBlock
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.task import UNAVAILABLE, Route
 
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
     from ohm_subagents._views.reply_lines import ErrorLine, ReplyLines
     from ohm_subagents.contract.envelope import AnyEnvelope, BatchStatus
     from ohm_subagents.contract.replies import SendReply
+    from ohm_subagents.contract.requests import Request
     from ohm_subagents.contract.task import Status, Task
-    from ohm_subagents.contract.usage import Usage
+    from ohm_subagents.contract.workspace import WorkspaceKept
 
 RecordT = TypeVar("RecordT", Envelope, CancelEnvelope, Item)
 _ORDER: Final[tuple[Status, ...]] = ("failed", "running", "queued", "cancelled", "succeeded")
@@ -84,26 +86,60 @@ def _of_task(make: type[RecordT], line: TaskLine, output_max_chars: int, **own: 
         "tool_rows": tool_rows(task),
         "event_count": len(done.events),
         "assistant_text": cut(assistant_text(task), output_max_chars).shown or None,
-        "usage": _usage(done.usage),
+        "usage": usage_block(task),
+        "remaining": remaining_block(task),
         "duration_ms": None if task.started_ms is None else task.updated_ms - task.started_ms,
+        "served_model": _served(task),
+        "launch_digest": None if task.launch is None else task.launch.digest,
         "session_id": task.session_id,
         "resumed_from": asked.resumed_from,
         "files": list(done.files) or None,
+        "workspace": _workspace_block(done.workspace),
         "stopped_by": task.stopped_by,
         "last_progress_at_epoch_ms": done.progress_ms if task.status in {"failed", "cancelled"} else None,
         "queue_position": line.queue_position,
         "activity": activity(task),
-        "diagnostics": [str(diagnostic) for diagnostic in task.diagnostics] or None,
+        "diagnostics": list(map(str, task.diagnostics)) or None,
     }
     if is_available:
         keys["output"] = answer.shown
         keys["output_truncated"] = answer.is_truncated
         keys["output_total_chars"] = len(answer.whole)
         keys["output_returned_chars"] = len(answer.shown)
+    if task.requests:
+        keys["requests"] = [_request_block(one) for one in task.requests]
+    if task.route.models_used:
+        keys["models_used"] = [ModelUse(model=one.model, why=one.why) for one in task.route.models_used]
     if task.error is not None:
         keys |= _failure(task.error)
     keys |= own
     return make.model_validate(keys)
+
+
+def _workspace_block(kept: WorkspaceKept | None) -> WorkspaceBlock | None:
+    if kept is None:
+        return None
+    return WorkspaceBlock(
+        base=kept.base,
+        ref=kept.ref,
+        files=kept.files,
+        insertions=kept.insertions,
+        deletions=kept.deletions,
+        landed=kept.landed,
+    )
+
+
+def _request_block(request: Request) -> RequestBlock:
+    return RequestBlock(
+        id=request.id,
+        kind=request.kind,
+        tool=request.tool,
+        arguments=request.arguments or None,
+        question=request.question or None,
+        options=list(request.options) or None,
+        reason=request.reason or None,
+        expires_at_epoch_ms=request.expires_ms,
+    )
 
 
 def _of_error(make: Callable[..., RecordT], line: ErrorLine, route: Route, **own: object) -> RecordT:
@@ -122,6 +158,15 @@ def _routing(route: Route) -> dict[str, str]:
     return {"provider": route.provider, "model": route.model, "runtime": route.runtime, "route": route.route}
 
 
+def _served(task: Task) -> str | None:
+    """Return the model that answered, where it is called by another name than the one that was asked for."""
+    served = task.route.served_model
+    if not served:
+        return None
+    names = {task.route.model} if task.launch is None else {task.route.model, task.launch.model_name} - {""}
+    return None if names == {served} else served
+
+
 def _failure(error: OhmError) -> dict[str, Any]:
     return {
         "error_code": str(error.code),
@@ -129,19 +174,6 @@ def _failure(error: OhmError) -> dict[str, Any]:
         "error_message": error.message,
         "error_advice": error.advice or None,
     }
-
-
-def _usage(usage: Usage) -> UsageBlock | None:
-    if not (usage.requests or usage.tool_calls):
-        return None
-    return UsageBlock(
-        requests=usage.requests,
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
-        cached_tokens=usage.cached_tokens,
-        tool_calls=usage.tool_calls,
-        cost_usd=None if usage.cost_usd is None else str(usage.cost_usd),
-    )
 
 
 def _list(reply: ReplyLines, output_max_chars: int) -> BatchEnvelope | StatusEnvelope | WaitEnvelope:
@@ -162,13 +194,14 @@ def _list(reply: ReplyLines, output_max_chars: int) -> BatchEnvelope | StatusEnv
         return StatusEnvelope(status=status, summary=summary, **common)
     ended = reply.wait_status
     over = None if ended is None or ended == "completed" else ended
+    is_settled = all(task.is_terminal for task in tasks)
     return WaitEnvelope(
         status=status,
         summary=f"{summary} ({over})" if over else summary,
-        done=ended == "completed",
+        done=ended == "completed" and is_settled,
         wait_status=ended,
         timed_out=None if ended is None else ended == "timeout",
-        **(_failure(WAIT_OVER[over]) if over else {}),
+        **(_failure(WAIT_OVER[over]) if over in WAIT_OVER else {}),
         **common,
     )
 

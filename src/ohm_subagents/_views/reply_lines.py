@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ohm_subagents._views.task_texts import task_title
 from ohm_subagents.contract.replies import (
     Accepted,
+    AnswerReply,
     CancelReply,
     CommandRejected,
     ItemRejected,
@@ -96,7 +97,7 @@ def lines_of(reply: Reply, *, batch: bool = False) -> ReplyLines:
             )
         case TasksReply(items=items, op=op, backend=backend, wait_status=ended):
             lines = tuple(_line(item, at) for at, item in enumerate(items, start=1))
-            footer = f"wait: {ended}" if ended in {"timeout", "aborted"} else ""
+            footer = f"wait: {ended}" if ended in {"asked", "timeout", "aborted"} else ""
             return ReplyLines(op=op, backend=backend, lines=lines, is_list=True, footer=footer, wait_status=ended)
         case SendReply(task=task, op=op):
             return ReplyLines(op=op, backend=task.assignment.backend, lines=(sent(reply),))
@@ -104,6 +105,9 @@ def lines_of(reply: Reply, *, batch: bool = False) -> ReplyLines:
             line = TaskLine(task=task, status=task.status)
             backend = task.assignment.backend
             return ReplyLines(op=op, backend=backend, lines=(line,), cancelled_from=prior, is_cancelled=applied)
+        case AnswerReply(task=task, op=op):
+            line = TaskLine(task=task, status=task.status)
+            return ReplyLines(op=op, backend=task.assignment.backend, lines=(line,))
         case CommandRejected(items=(asked,)) if not batch:
             named = replace(reply, profile=asked.profile_id, description=asked.description, invocation=asked.invocation)
             return ReplyLines(op=reply.op, backend=reply.backend, lines=(_rejected(named),))

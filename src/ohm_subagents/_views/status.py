@@ -25,16 +25,19 @@ COMPACT: Final = TreeLimits(prompt_lines=1, rows=2, result_lines=1)
 def status_line(tasks: Iterable[Task]) -> str:
     """Write `subagents <n> running · tools <m> active · done <d> · failed <f> · cancelled <c>`, or `subagents idle …`.
 
-    A queued task counts as running. Tools are the tool calls that are open right now, not backend runs. It also
-    heads the text of a progress frame where no host shows it.
+    A queued task counts as running. Tools are the tool calls that are open right now, not backend runs. Tasks that wait
+    for an answer are told at the end, as `· <n> asking` behind the work. It also heads the text of a progress
+    frame where no host shows it.
     """
     counts: Counter[Status] = Counter()
-    open_calls = 0
+    open_calls = asking = 0
     for task in tasks:
+        asking += bool(task.requests)
         counts[task.status] += 1
         open_calls += len(task.activity.open_calls)
     running = counts["queued"] + counts["running"]
     work = f"{running} running · tools {open_calls} active" if running else "idle"
+    work += f" · {asking} asking" if asking else ""
     return (
         f"subagents {work} · done {counts['succeeded']} · failed {counts['failed']} · cancelled {counts['cancelled']}"
     )
@@ -82,7 +85,7 @@ def _marker(task: Task, now_ms: int) -> str:
 
 
 def _calls(task: Task) -> str:
-    return f"{len(task.activity.open_calls)}/{len(task.activity.open_calls) + task.activity.usage.tool_calls}"
+    return f"{len(task.activity.open_calls)}/{task.activity.usage.tool_calls}"
 
 
 def _fitted(line: str, width: int) -> str:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ohm_subagents._views.answer import has_no_answer
+from ohm_subagents._views.request_texts import asks_line
 from ohm_subagents.contract.events import Event, ToolEnded, ToolStarted, ToolUpdated
 from ohm_subagents.contract.listed_task import ListedTask
 from ohm_subagents.contract.truncation import truncate
 
 if TYPE_CHECKING:
-    from ohm_subagents.contract.task import Task
+    from ohm_subagents.contract.task import Status, Task
 
 Wording: TypeAlias = Callable[[str, str], str | None]
 """Returns a plugin's text for a tool with a payload (`ohm_tool_row`); None leaves it to us."""
@@ -19,6 +21,10 @@ STARTED: Final = "○"
 UPDATED: Final = "…"
 DONE: Final = "✓"
 FAILED: Final = "✕"
+STATUS_TOKENS: Final[Mapping[Status, str]] = MappingProxyType(
+    {"queued": "muted", "running": "accent", "succeeded": "success", "failed": "error", "cancelled": "warning"}
+)
+"""The token of a theme for each status."""
 PAYLOAD_MAX_CHARS: Final = 90
 _NEWEST_CHARS: Final = 400
 
@@ -43,6 +49,8 @@ def tool_rows(task: Task, wording: Wording | None = None) -> tuple[str, ...]:
     those of the kept events, but for a task that ended without an answer, whose work they tell.
     """
     kept = task.activity.calls if has_no_answer(task) else task.activity.events
+    if not kept:
+        return ()
     rows = [tool_row(recorded.event, wording) for recorded in kept]
     return tuple([row for row in rows if row is not None])
 
@@ -61,7 +69,9 @@ def tool_row(event: Event, wording: Wording | None = None) -> str | None:
 
 
 def activity(task: Task) -> str | None:
-    """Return one line: the newest tool call of a task that runs, or the end of what it says; None for neither."""
+    """Return one line: what a task that runs asks, its newest tool call, or the end of what it says; None for none."""
+    if task.requests and not task.is_terminal:
+        return asks_line(task.requests[0])
     if task.is_terminal or not task.activity.events:
         return None
     row = tool_row(task.activity.events[-1].event)

@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ohm_subagents._views.cells import ELLIPSIS, fit, printable, wrap
-from ohm_subagents._views.task_texts import DONE, FAILED, STARTED, UPDATED
+from ohm_subagents._views.task_texts import DONE, FAILED, STARTED, STATUS_TOKENS, UPDATED
+from ohm_subagents._views.theme import PLAIN
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from ohm_subagents._views.theme import Theme
     from ohm_subagents.contract.task import Status
 
 SPINNER: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -23,9 +26,14 @@ TAIL_ROWS: Final = 4
 PREFIX: Final = 8
 """Cells of the prefix of a child."""
 
-_BRANCH, _LAST, _DOWN, _BLANK = "    ├── ", "    ╰── ", "    │   ", "        "
-_HUNG: Final = len(_BLANK)
+BRANCH, LAST, DOWN, BLANK = "    ├── ", "    ╰── ", "    │   ", "        "
+_HUNG: Final = len(BLANK)
 """Cells of each of them."""
+_TITLE: Final = 3
+"""The place in its line behind the marker of a title."""
+_ROW_TOKENS: Final[Mapping[str, str]] = MappingProxyType(
+    {DONE: "success", FAILED: "error", STARTED: "accent", UPDATED: "muted"}
+)
 _ROW_MARKERS: Final = (DONE, FAILED, STARTED, UPDATED, *SPINNER)
 
 
@@ -66,8 +74,10 @@ def collapsed(tail_rows: int = TAIL_ROWS) -> TreeLimits:
     return TreeLimits(prompt_lines=2, rows=tail_rows, result_lines=2)
 
 
-def tree_lines(entries: Sequence[TreeEntry], *, limits: TreeLimits, width: int, spaced: bool = True) -> list[str]:
-    """Draw the entries in lines of at most `max(16, width)` cells, without terminal escape codes.
+def tree_lines(
+    entries: Sequence[TreeEntry], *, limits: TreeLimits, width: int, spaced: bool = True, theme: Theme = PLAIN
+) -> list[str]:
+    """Draw the entries in lines of at most `max(16, width)` cells; `theme` marks what has begun, ended and failed.
 
     When there are more rows than `limits` allows the newest stay, below a note that counts the earlier ones.
     """
@@ -75,7 +85,7 @@ def tree_lines(entries: Sequence[TreeEntry], *, limits: TreeLimits, width: int, 
     for entry in entries:
         if lines and spaced:
             lines.append("")
-        lines += _entry_lines(entry, limits=limits, width=max(MIN_WIDTH, width))
+        lines += _entry_lines(entry, limits=limits, width=max(MIN_WIDTH, width), theme=theme)
     return lines
 
 
@@ -97,22 +107,30 @@ def status_marker(status: Status, elapsed_ms: int) -> str:
             return SPINNER[max(0, elapsed_ms) // SPINNER_FRAME_MS % len(SPINNER)]
 
 
-def _entry_lines(entry: TreeEntry, *, limits: TreeLimits, width: int) -> list[str]:
+def _entry_lines(entry: TreeEntry, *, limits: TreeLimits, width: int, theme: Theme) -> list[str]:
     inner = width - _HUNG
     title = printable(entry.title).replace("\n", " ")
     hidden = max(0, len(entry.rows) - limits.rows)
     children = [] if entry.prompt is None else [_block(entry.prompt, limit=limits.prompt_lines, width=inner)]
-    if hidden:
-        children.append([fit(f"{UPDATED} {hidden} earlier tool call(s)", inner)])
-    children += [_block(_marked(row), limit=1, width=inner) for row in entry.rows[hidden:]]
+    rows = [[fit(f"{UPDATED} {hidden} earlier tool call(s)", inner)]] if hidden else []
+    rows += [_block(_marked(row), limit=1, width=inner) for row in entry.rows[hidden:]]
+    children += rows if theme is PLAIN else [[_row_in(theme, row[0])] for row in rows]
     if entry.result is not None:
         children.append(_block(entry.result, limit=limits.result_lines, width=inner))
-    lines = [fit(f"  {marker(entry)} {title}", width)]
+    mark = marker(entry)
+    lines = [fit(f"  {mark} {title}", width)]
+    if theme is not PLAIN:
+        lines = [f"  {theme.fg(STATUS_TOKENS[entry.status], mark)}{theme.bold(lines[0][_TITLE:])}"]
     for child in children[:-1]:
-        lines += _hung(child, _BRANCH, _DOWN)
+        lines += _hung(child, theme.fg("dim", BRANCH), theme.fg("dim", DOWN))
     for child in children[-1:]:
-        lines += _hung(child, _LAST, _BLANK)
+        lines += _hung(child, theme.fg("dim", LAST), BLANK)
     return lines
+
+
+def _row_in(theme: Theme, row: str) -> str:
+    """Mark the sign of a row."""
+    return theme.fg(_ROW_TOKENS.get(row[:1], "accent"), row[:1]) + row[1:]
 
 
 def _hung(block: list[str], first: str, following: str) -> list[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ohm_subagents._views.answer import answer_of, assistant_text, cut
 from ohm_subagents._views.cells import last_lines, printable
 from ohm_subagents._views.reply_lines import TaskLine
+from ohm_subagents._views.request_texts import asks_line
 from ohm_subagents._views.task_texts import elapsed_ms, task_title, tool_rows
 from ohm_subagents._views.tree import EXPANDED, MIN_WIDTH, PREFIX, TreeEntry
 
@@ -44,7 +45,7 @@ def live_entry(
 ) -> TreeEntry:
     """Return a task of a picture that moves: the spinner turns, and what the subagent says is shown from its end."""
     entry = entry_of(task, expanded=limits == EXPANDED, output_max_chars=output_max_chars, wording=wording)
-    if task.is_terminal:
+    if task.is_terminal or task.requests:
         return entry
     inner = max(MIN_WIDTH, width) - PREFIX
     said = last_lines(printable(assistant_text(task)), width=inner, limit=limits.result_lines)
@@ -70,7 +71,7 @@ def _result(task: Task, *, expanded: bool, output_max_chars: int) -> str:
     message = task.error.message if task.error else ""
     match task.status:
         case "queued" | "running":
-            return "Working..."
+            return "\n".join(map(asks_line, task.requests)) or "Working..."
         case "failed":
             return message or "Task failed."
         case "cancelled":
@@ -82,5 +83,7 @@ def _result(task: Task, *, expanded: bool, output_max_chars: int) -> str:
 def _answer(output: str, *, expanded: bool, output_max_chars: int) -> str:
     """Return the last line that is not blank, or all of them when expanded, and how much was cut."""
     answer = cut(output, output_max_chars)
-    lines = [shown for line in answer.shown.splitlines() if (shown := line.strip())] or ["(no output)"]
-    return "\n".join(lines if expanded else lines[-1:]) + (f" ({answer.extent})" if answer.is_truncated else "")
+    lines = answer.shown.splitlines()
+    filled = (shown for line in (lines if expanded else reversed(lines)) if (shown := line.strip()))
+    text = "\n".join(filled) if expanded else next(filled, "")
+    return (text or "(no output)") + (f" ({answer.extent})" if answer.is_truncated else "")

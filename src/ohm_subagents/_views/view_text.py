@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.cells import wrapped
 from ohm_subagents._views.status import MAX_TASKS, task_line
+from ohm_subagents._views.theme import PLAIN
 from ohm_subagents._views.tree import EXPANDED, TAIL_ROWS, collapsed, marker, tree_lines
 from ohm_subagents._views.tree_entries import entry_of, entry_of_line, live_entry
 
 if TYPE_CHECKING:
     from ohm_subagents._views.reply_lines import ReplyLines
     from ohm_subagents._views.task_texts import Wording
+    from ohm_subagents._views.theme import Theme
     from ohm_subagents._views.tree import TreeEntry, TreeLimits
 
 WIDTH: Final = 120
@@ -27,6 +29,7 @@ def view_text(
     tail_rows: int = TAIL_ROWS,
     wording: Wording | None = None,
     now_ms: int | None = None,
+    theme: Theme = PLAIN,
 ) -> str:
     """Draw a reply for a person: as a tree, or as one line for each task that was started in the background.
 
@@ -39,16 +42,16 @@ def view_text(
         draw = partial(
             live_entry, now_ms=now_ms, limits=limits, width=width, output_max_chars=output_max_chars, wording=wording
         )
-    return drawn(reply, [entry_of_line(line, draw) for line in reply.lines], limits=limits, width=width)
+    return drawn(reply, [entry_of_line(line, draw) for line in reply.lines], limits=limits, width=width, theme=theme)
 
 
-def drawn(reply: ReplyLines, entries: list[TreeEntry], *, limits: TreeLimits, width: int) -> str:
+def drawn(reply: ReplyLines, entries: list[TreeEntry], *, limits: TreeLimits, width: int, theme: Theme = PLAIN) -> str:
     """Draw the entries of a reply, and below them what is known of it as a whole."""
     is_active = limits is not EXPANDED and all(entry.is_active for entry in entries)
     if is_active and reply.background:
         lines = [part for entry in entries for part in wrapped(_background_line(entry), width)]
     else:
-        lines = tree_lines(entries, limits=limits, width=width)
+        lines = tree_lines(entries, limits=limits, width=width, theme=theme)
     if is_active and not reply.is_list:
         for task in reply.tasks:
             lines += wrapped(f"task_id: {task.id}", width)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from acp import Agent
-    from acp.schema import PromptResponse
+    from acp.schema import ClientCapabilities, PromptResponse
 
     from ohm_subagents import Ohm
     from ohm_subagents.acp.mcp_servers import Named
@@ -66,12 +66,17 @@ class _OhmAgent:
         self._profile = profile
         self._sessions: dict[str, Session] = {}
         self._editor: Editor | None = None
+        self._takes_forms = False
 
     def on_connect(self, conn: Editor) -> None:
         self._editor = conn
 
-    async def initialize(self, protocol_version: int, **_more: object) -> InitializeResponse:
+    async def initialize(
+        self, protocol_version: int, client_capabilities: ClientCapabilities | None = None, **_more: object
+    ) -> InitializeResponse:
         del protocol_version  # the client leaves if it does not speak ours
+        shown = None if client_capabilities is None else client_capabilities.elicitation
+        self._takes_forms = shown is not None and shown.form is not None
         return InitializeResponse.model_validate(greeting())
 
     async def new_session(
@@ -144,7 +149,7 @@ class _OhmAgent:
 
     async def prompt(self, session_id: str, prompt: Sequence[Block], **_more: object) -> PromptResponse:
         session = self._session(session_id)
-        return await session.prompt(_or_refused(prompt_text(prompt)), self._connected())
+        return await session.prompt(_or_refused(prompt_text(prompt)), self._connected(), takes_forms=self._takes_forms)
 
     async def cancel(self, session_id: str, **_more: object) -> None:
         session = self._sessions.get(session_id)

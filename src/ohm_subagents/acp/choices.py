@@ -10,7 +10,7 @@ from ohm_subagents.contract import Err, ModelPattern, Ok, parse_model_pattern
 from ohm_subagents.contract.spelling import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from acp.schema import SessionConfigOptionBoolean
 
@@ -60,7 +60,8 @@ class Choices:
             self.profile = found.id
             return None
         if option == MODEL:
-            parsed = Ok(None) if value == CONFIGURED else parse_model_pattern(value)
+            is_known = value == CONFIGURED or value in self._ohm.config.subagents.menu
+            parsed = Ok(None) if is_known else parse_model_pattern(value)
             if isinstance(parsed, Err):
                 return f"{parsed.err_value}"
             self._model = value
@@ -75,11 +76,13 @@ class Choices:
     def options(self) -> list[SessionConfigOptionSelect | SessionConfigOptionBoolean]:
         """Return the options with their values."""
         profiles = [(each.id, each.name, each.summary) for each in self._ohm.profiles]
-        named = dict.fromkeys(one for one in (*_models(self._ohm), self._model) if one != CONFIGURED)
+        menu = self._ohm.config.subagents.menu
+        named = dict.fromkeys(one for one in (*_models(self._ohm), self._model) if one not in {CONFIGURED, *menu})
+        models = [(one, one, None) for one in named]
         configured = (CONFIGURED, "As configured", "The model that ohm.json, the subagent or a key chooses.")
         return [
             _select(PROFILE, "Subagent", "mode", self.profile, profiles),
-            _select(MODEL, "Model", "model", self._model, [configured, *((one, one, None) for one in named)]),
+            _select(MODEL, "Model", "model", self._model, [configured, *_names(menu), *models]),
         ]
 
 
@@ -98,6 +101,12 @@ def _select(
         current_value=value,
         options=[SessionConfigSelectOption(value=one, name=shown, description=more) for one, shown, more in values],
     )
+
+
+def _names(menu: Mapping[str, tuple[ModelPattern, ...]]) -> Iterator[tuple[str, str, str]]:
+    """Yield each name of the menu, with the models that it stands for."""
+    for name, (model, *fallback) in menu.items():
+        yield name, name, f"{model}" + "".join(f", then {one}" for one in fallback)
 
 
 def _models(ohm: Ohm) -> Iterator[str]:

@@ -10,10 +10,17 @@ from acp import RequestError
 from acp.agent.router import build_agent_router
 from acp.connection import Connection
 from acp.meta import CLIENT_METHODS
-from acp.schema import SessionNotification
+from acp.schema import (
+    CreateElicitationResponse,
+    CreateFormSessionElicitationRequest,
+    RequestPermissionRequest,
+    RequestPermissionResponse,
+    SessionNotification,
+)
 from anyio.lowlevel import checkpoint
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
+from ohm_subagents.acp.parameters import ignored, telling
 from ohm_subagents.acp.stops import INVALID_PARAMS, INVALID_REQUEST
 from ohm_subagents.commands import TooLong, message_too_long, request_id_in_use
 
@@ -22,6 +29,8 @@ if TYPE_CHECKING:
 
     from acp import Agent
     from acp.connection import MethodHandler
+    from acp.schema import ElicitationMode, PermissionOption, ToolCallUpdate
+    from pydantic import BaseModel
 
     from ohm_subagents.acp.updates import Update
     from ohm_subagents.commands import Wire
@@ -29,6 +38,7 @@ if TYPE_CHECKING:
     Message = dict[str, Any]
 
 _PARSE_ERROR: Final = -32700
+_FILLED_IN: Final = TypeAdapter[CreateElicitationResponse](CreateElicitationResponse)
 
 
 async def serve(agent: Agent, wire: Wire, lines: AsyncIterator[bytes | TooLong]) -> None:
@@ -56,6 +66,24 @@ class _Editor:
         params = notification.model_dump(mode="json", by_alias=True, exclude_none=True)
         await self._connection.send_notification(CLIENT_METHODS["session_update"], params)
 
+    async def request_permission(
+        self, *, session_id: str, tool_call: ToolCallUpdate, options: list[PermissionOption]
+    ) -> RequestPermissionResponse:
+        asked = RequestPermissionRequest(session_id=session_id, tool_call=tool_call, options=options)
+        answer = await self._ask(CLIENT_METHODS["session_request_permission"], asked)
+        return RequestPermissionResponse.model_validate(answer)
+
+    async def create_elicitation(self, *, message: str, mode: ElicitationMode) -> CreateElicitationResponse:
+        asked = CreateFormSessionElicitationRequest.model_validate(
+            {**mode.model_dump(by_alias=True), "message": message, "mode": "form"}
+        )
+        return _FILLED_IN.validate_python(await self._ask(CLIENT_METHODS["elicitation_create"], asked))
+
+    async def _ask(self, method: str, request: BaseModel) -> object:
+        params = request.model_dump(mode="json", by_alias=True, exclude_none=True)
+        answer: object = await self._connection.send_request(method, params)
+        return answer
+
 
 def _answering(agent: Agent) -> MethodHandler:
     """Return the router of the library, with one sentence for parameters that do not fit."""
@@ -63,7 +91,8 @@ def _answering(agent: Agent) -> MethodHandler:
 
     async def answer(method: str, params: object, is_notification: bool) -> object:  # noqa: FBT001  as it is called
         try:
-            return await router(method, params, is_notification)
+            unknown = ignored(method, params)
+            return telling(await router(method, params, is_notification), unknown)
         except ValidationError as invalid:
             fault = invalid.errors(include_url=False, include_input=False, include_context=False)[0]
             place = ".".join(map(str, fault["loc"]))

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 PROTOCOL_VERSION: Final = 1
 """The newest version of the protocol that is spoken here, which is the answer to any other."""
 
+_KNOWN: Final = frozenset({"protocolVersion", "clientCapabilities", "clientInfo", "_meta"})
+"""The parameters of `initialize`."""
+
 
 def greeting() -> dict[str, JsonValue]:
     """Return the result of `initialize`: the version of the protocol, and the capabilities of the agent."""
@@ -38,6 +41,8 @@ def first_answer(line: bytes) -> bytes | None:
         return None
     request_id, params = request.get("id"), request.get("params")
     if isinstance(request_id, bool) or not isinstance(request_id, int | str) or not _is_object(params):
+        return None
+    if not params.keys() <= _KNOWN:
         return None
     asked = params.get("protocolVersion")
     if isinstance(asked, bool) or not isinstance(asked, int) or asked < 0:

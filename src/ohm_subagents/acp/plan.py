@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from acp.schema import AgentPlanUpdate, PlanEntry
 
-from ohm_subagents.acp.tool_calls import arguments_of
+from ohm_subagents.views import arguments_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -34,7 +34,7 @@ def plan_of_result(tool: str, text: str) -> AgentPlanUpdate | None:
 
 def plan_of_call(tool: str, arguments: str) -> AgentPlanUpdate | None:
     """Return the list that a command-line agent writes by a tool of its own, such as `TodoWrite`."""
-    todos = arguments_of(arguments).get("todos") if tool.casefold() == "todowrite" else None
+    todos = arguments_in(arguments).get("todos") if tool.casefold() == "todowrite" else None
     if not isinstance(todos, list):
         return None
     items = (each for each in todos if isinstance(each, dict))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from contextlib import aclosing
-from dataclasses import dataclass
-from functools import reduce
+from dataclasses import dataclass, field
+from functools import partial, reduce
 from operator import add
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -15,10 +15,12 @@ from acp.schema import PromptResponse, SessionInfoUpdate
 from acp.schema import Usage as PromptUsage
 
 from ohm_subagents import ClosedError, EventStream, Handle
+from ohm_subagents.acp.requests import Asking, Requests
 from ohm_subagents.acp.stops import INTERNAL_ERROR, INVALID_REQUEST, failure, stop_reason
 from ohm_subagents.acp.updates import TaskUpdates
-from ohm_subagents.contract import Err, Ok, Usage
+from ohm_subagents.contract import AnswerAwaited, Err, Ok, Usage
 from ohm_subagents.store import TaskQuery
+from ohm_subagents.views import request_text
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from ohm_subagents import Envelope, Ohm, OhmError
     from ohm_subagents.acp.choices import Choices
     from ohm_subagents.acp.updates import Update
-    from ohm_subagents.contract import Event, ListedTask, Result, SessionId, Task, TaskId
+    from ohm_subagents.contract import Answer, Event, ListedTask, Request, Result, SessionId, Task, TaskId
 
 TASK: Final = "ohm/task"
 """The key of `_meta` with the id of a task."""
@@ -43,9 +45,14 @@ class _Turn:
     """Writes the updates of that task."""
     is_cancelled: bool = False
     """The editor has cancelled it."""
+    _seen: dict[str, anyio.Event] = field(default_factory=dict[str, anyio.Event])
+
+    def seen(self, request_id: str) -> anyio.Event:
+        """Return what is set once the editor was told of all that happened before a request of this turn."""
+        return self._seen.setdefault(request_id, anyio.Event())
 
 
-class Editor(Protocol):
+class Editor(Asking, Protocol):
     """The client of a connection, as a session reaches it."""
 
     async def session_update(self, session_id: str, update: Update) -> None:
@@ -69,10 +76,11 @@ class Session:
         self._turn: _Turn | None = None
         self._told: set[str] = set()
 
-    async def prompt(self, text: str, editor: Editor) -> PromptResponse:
+    async def prompt(self, text: str, editor: Editor, *, takes_forms: bool = False) -> PromptResponse:
         """Answer a prompt by a task that continues the session; one at a time.
 
-        A caller that is cancelled cancels the task. Raises RequestError for a failure.
+        What the subagent requests is put to the editor; `takes_forms` says that this one shows forms. A caller that is
+        cancelled cancels the task. Raises RequestError for a failure.
         """
         if self._turn is not None:
             raise RequestError(
@@ -82,7 +90,10 @@ class Session:
         self._turn = turn = _Turn()
         try:
             await self._tell_diagnostics(editor)
-            result = await self._run(turn, text, editor)
+            requests = Requests(self.id, editor, self._cwd, takes_forms=takes_forms)
+            answer = partial(self._answer, turn, editor, requests)
+            with self.ohm.answering(answer, by="editor", attends=self._is_of_session):
+                result = await self._run(turn, text, editor)
         finally:
             self._turn = None
         reason = stop_reason(result.err())
@@ -97,6 +108,25 @@ class Session:
             usage=None if task is None else _usage_of(task),
             field_meta=None if task is None else {TASK: task.id},
         )
+
+    def _is_of_session(self, path: tuple[TaskId, ...]) -> bool:
+        root = self.ohm.task(path[0])
+        return root is not None and root.session_id == self._kept_as
+
+    async def _answer(self, turn: _Turn, editor: Editor, requests: Requests, request: Request) -> Answer | None:
+        """Put a request of the task of this turn, or of one below it, to the editor."""
+        await turn.seen(request.id).wait()
+        known = None if turn.updates is None else turn.updates.open_call(request.call_id)
+        answer = await requests.answer(request, known if request.task_id == turn.task_id else None)
+        if answer is None:
+            how = (
+                f"ohm answer {request.id} text '…'"
+                if request.kind == "question"
+                else f"ohm answer {request.id} approve"
+            )
+            told = f"{request.profile} waits for an answer: {request_text(request)}. Give it with `{how}`.\n"
+            await editor.session_update(self.id, update_agent_thought_text(told))
+        return answer
 
     async def _tell_diagnostics(self, editor: Editor) -> None:
         """Tell once what was not honoured as written: an editor shows nobody what is printed."""
@@ -143,11 +173,13 @@ class Session:
             if turn.updates is None:
                 turn.task_id = each.task_id
                 await self._begin(turn, each.task_id, editor, is_first=not earlier)
-                used_before = reduce(add, (task.usage for task in earlier), Usage())
+                used_before = reduce(add, (task.tree_usage for task in earlier), Usage())
                 turn.updates = TaskUpdates(each.task_id, self._cwd, used_before=used_before)
             if each.task_id == turn.task_id:
                 for update in turn.updates.of(each.event):
                     await editor.session_update(self.id, update)
+            if isinstance(each.event, AnswerAwaited):
+                turn.seen(each.event.request.id).set()
 
     async def _begin(self, turn: _Turn, task_id: TaskId, editor: Editor, *, is_first: bool) -> None:
         """Tell which task answers the prompt; the first one of a session names it."""
@@ -202,7 +234,7 @@ class Session:
 
 
 def _usage_of(task: Task) -> PromptUsage:
-    used = task.activity.usage
+    used = task.activity.tree_usage
     return PromptUsage(
         total_tokens=used.input_tokens + used.output_tokens,
         input_tokens=used.input_tokens,

@@ -11,13 +11,18 @@ from acp.schema import Cost, ToolCallProgress, ToolCallStart, UsageUpdate
 from ohm_subagents.acp.plan import plan_of_call, plan_of_result
 from ohm_subagents.acp.tool_calls import ToolCall, output_content
 from ohm_subagents.contract import (
+    AccountCharged,
     AgentEnded,
+    AnswerAwaited,
+    AnswerGiven,
     Checkpointed,
     DiagnosticRaised,
+    FeedRead,
     FileChanged,
     Finalized,
     FollowUpTaken,
     GuardTripped,
+    ModelSelected,
     RequestHeld,
     RequestReleased,
     RouteResolved,
@@ -32,6 +37,7 @@ from ohm_subagents.contract import (
     ToolUpdated,
     Usage,
     UsageAdded,
+    WorkspaceKept,
 )
 
 if TYPE_CHECKING:
@@ -95,6 +101,8 @@ class TaskUpdates:
                 yield from self._ended(event)
             case UsageAdded(usage=usage):
                 yield from self._usage(usage)
+            case AccountCharged(usage=usage):  # told with the next usage of its own
+                self._used += usage or Usage()
             case RouteResolved():
                 self._route = event
             case DiagnosticRaised(diagnostic=note):
@@ -112,15 +120,24 @@ class TaskUpdates:
                     yield update_agent_message_text(f"\n\n{output}" if self._said else output)
             case (
                 FileChanged()
+                | WorkspaceKept()
                 | Checkpointed()
                 | Finalized()
                 | AgentEnded()
                 | TaskQueued()
                 | RequestHeld()
                 | RequestReleased()
+                | AnswerAwaited()
+                | AnswerGiven()
+                | ModelSelected()
+                | FeedRead()
                 | TaskSettled()
             ):
                 pass
+
+    def open_call(self, call_id: str) -> ToolCall | None:
+        """Return the call of this id that goes on; None for one of another task."""
+        return self._open.get(call_id)
 
     def failed(self, error: OhmError) -> Update:
         """Return the message that says why the task has failed, after what the subagent said."""
@@ -176,7 +193,8 @@ class TaskUpdates:
             return
         cost = None if self._used.cost_usd is None else Cost(amount=float(self._used.cost_usd), currency="USD")
         used = usage.input_tokens + usage.output_tokens
-        yield UsageUpdate(session_update="usage_update", used=used, size=size, cost=cost)
+        if used:
+            yield UsageUpdate(session_update="usage_update", used=used, size=size, cost=cost)
 
 
 def _has(said: list[str], output: str) -> bool:

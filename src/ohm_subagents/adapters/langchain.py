@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ohm_subagents.adapters._calls import call_tool, installed
+from ohm_subagents.adapters._calls import call_tool, described, installed
 from ohm_subagents.contract import Err, Ok
 
 if TYPE_CHECKING:
@@ -13,28 +13,30 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from deepagents import CompiledSubAgent
+    from langchain.agents.middleware import AgentMiddleware
     from langchain_core.messages import BaseMessage
     from langchain_core.tools import StructuredTool
 
-    from ohm_subagents import CallOptions, Ohm
+    from ohm_subagents import CallOptions, Mailbox, Ohm
     from ohm_subagents.suite import OnUpdate, ToolResult
 
-__all__ = ["subagents", "tools"]
+__all__ = ["arrivals", "subagents", "tools"]
 
 
-def tools(ohm: Ohm, **options: Unpack[CallOptions]) -> list[StructuredTool]:
+def tools(ohm: Ohm, *, mailbox: Mailbox | None = None, **options: Unpack[CallOptions]) -> list[StructuredTool]:
     """Return the tools of `ohm` for `create_agent(tools=...)` and any other graph; they are asynchronous.
 
     The model reads the text of a result; `details` are the `artifact` of its message. A result that is an error is a
     message with the status `error`. Progress frames are chunks `{"tool", "text", "details"}` of `stream_mode="custom"`.
     A run that is cancelled cancels what its calls have started. `options` are those of `Ohm.begin`, for every call.
+    With a `mailbox` (`Ohm.mailbox`) results of background tasks come by `arrivals`.
     """
     with installed("langchain-core"):
         from langchain_core.tools import StructuredTool, ToolException
 
     def calling(name: str) -> Callable[..., Awaitable[tuple[str, object]]]:
         async def call(**arguments: object) -> tuple[str, object]:  # LangChain evaluates what stands here
-            result = (await call_tool(ohm, name, arguments, _stream(name), **options)).result
+            result = (await call_tool(ohm, name, arguments, _stream(name), mailbox=mailbox, **options)).result
             if result.is_error:
                 raise ToolException(result.text)
             return result.text, result.details
@@ -44,7 +46,7 @@ def tools(ohm: Ohm, **options: Unpack[CallOptions]) -> list[StructuredTool]:
     return [
         StructuredTool(
             name=name,
-            description=tool.description,
+            description=described(ohm, tool, mailbox),
             args_schema=dict(tool.input_schema),
             coroutine=calling(name),
             response_format="content_and_artifact",
@@ -52,6 +54,25 @@ def tools(ohm: Ohm, **options: Unpack[CallOptions]) -> list[StructuredTool]:
         )
         for name, tool in ohm.tools.items()
     ]
+
+
+def arrivals(mailbox: Mailbox) -> AgentMiddleware[Any, Any]:
+    """Return the middleware for `create_agent(middleware=[...])` that tells what has ended in the background.
+
+    It is a message of the conversation before the next request of the model, once for each task of the tools that have
+    the same `mailbox`.
+    """
+    with installed("langchain"):
+        from langchain.agents.middleware import AgentMiddleware
+        from langchain_core.messages import HumanMessage
+
+    class Arrivals(AgentMiddleware[Any, Any]):
+        async def abefore_model(self, state: object, runtime: object) -> dict[str, object] | None:
+            del state, runtime
+            message = await mailbox.message()
+            return {"messages": [HumanMessage(message)]} if message else None
+
+    return Arrivals()
 
 
 def subagents(ohm: Ohm, **options: Unpack[CallOptions]) -> list[CompiledSubAgent]:
@@ -69,8 +90,9 @@ def subagents(ohm: Ohm, **options: Unpack[CallOptions]) -> list[CompiledSubAgent
     async def run(profile: str, state: Mapping[str, list[BaseMessage]]) -> dict[str, object]:
         match await ohm.run(profile, state["messages"][-1].text, **options):
             case Ok(envelope):
-                used, spent = envelope.usage, None
-                if used is not None:
+                usage, spent = envelope.usage, None
+                if usage is not None:
+                    used = usage.tree or usage
                     total = used.input_tokens + used.output_tokens
                     spent = UsageMetadata(
                         input_tokens=used.input_tokens, output_tokens=used.output_tokens, total_tokens=total

@@ -15,7 +15,7 @@ from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_ai.usage import RunUsage
 from pydantic_core import SchemaValidator, core_schema
 
-from ohm_subagents.adapters._calls import call_tool
+from ohm_subagents.adapters._calls import call_tool, described, starts_async
 from ohm_subagents.suite import JsonObject, ToolResult, tool_guidance
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from pydantic_ai import RunContext
 
-    from ohm_subagents import CallOptions, Ohm
+    from ohm_subagents import CallOptions, Mailbox, Ohm
     from ohm_subagents.suite import OnUpdate
 
 __all__ = ["SubagentProgress", "toolset"]
@@ -46,20 +46,25 @@ class SubagentProgress(CustomEvent, name="ohm_subagent_progress"):
     details: JsonObject = field(default_factory=dict[str, Any])
 
 
-def toolset(ohm: Ohm, **options: Unpack[CallOptions]) -> AbstractToolset[object]:
+def toolset(ohm: Ohm, *, mailbox: Mailbox | None = None, **options: Unpack[CallOptions]) -> AbstractToolset[object]:
     """Return the tools of `ohm` for `Agent(toolsets=[...])`; those of a reconfigured `ohm` are used from the next step.
 
     Guidance of the tools is part of the instructions. The model reads the text of a result, a failed tool return if it
     is an error; `details` are the `metadata` of others. Each progress frame is an event `SubagentProgress`. Usage is
     added to that of the run, whose `UsageLimits` so hold for the subagents too. A run that is cancelled cancels what
-    its calls have started. `options` are those of `Ohm.begin`, for every call.
+    its calls have started. `options` are those of `Ohm.begin`, for every call. A task that
+    inherits a model has that of the agent.
+
+    What a call has started in the background is a message of the conversation when it has ended, before the next
+    request. `mailbox` is that of a parent with a name (`Ohm.mailbox`), which gets its results after a restart too.
     """
-    return _Tools(ohm, options)
+    return _Tools(ohm, mailbox, options)
 
 
 class _Tools(AbstractToolset[object]):
-    def __init__(self, ohm: Ohm, options: CallOptions) -> None:
+    def __init__(self, ohm: Ohm, mailbox: Mailbox | None, options: CallOptions) -> None:
         self._ohm = ohm
+        self._mailbox = mailbox
         self._options = options
 
     @property
@@ -73,13 +78,18 @@ class _Tools(AbstractToolset[object]):
         return tool_guidance(self._ohm.tools.values()) or None
 
     async def get_tools(self, ctx: RunContext[object]) -> dict[str, ToolsetTool[object]]:
-        """Return the tools as they are now."""
-        del ctx
+        """Return the tools as they are now; what has ended in the background goes into the next request."""
+        if self._mailbox is None and (starts_async(self._ohm) or self._options.get("background_after_ms") is not None):
+            self._mailbox = self._ohm.mailbox()
+        if self._mailbox is not None and (message := await self._mailbox.message()):
+            ctx.enqueue(message)
         return {
             name: ToolsetTool(
                 toolset=self,
                 tool_def=ToolDefinition(
-                    name=name, description=tool.description, parameters_json_schema=dict(tool.input_schema)
+                    name=name,
+                    description=described(self._ohm, tool, self._mailbox),
+                    parameters_json_schema=dict(tool.input_schema),
                 ),
                 max_retries=1,
                 args_validator=_AN_OBJECT,
@@ -93,7 +103,8 @@ class _Tools(AbstractToolset[object]):
         """Call a tool, with its progress as events of the run."""
         del tool
         async with _shown(ctx) as show:
-            called = await call_tool(self._ohm, name, tool_args, show, **self._options)
+            options: CallOptions = {"parent_model": f"{ctx.model.system}/{ctx.model.model_name}", **self._options}
+            called = await call_tool(self._ohm, name, tool_args, show, mailbox=self._mailbox, **options)
         used = called.usage
         ctx.usage.incr(
             RunUsage(

@@ -11,7 +11,9 @@ from ohm_subagents.agent_files.dialects import DIALECTS
 from ohm_subagents.agent_files.roster import agents_in, folders_below
 from ohm_subagents.commands import BAD_USAGE, SUCCESS, TASK_FAILED, complain, print_text, report
 from ohm_subagents.config import config_dir
+from ohm_subagents.contract.call_rules import entry_of
 from ohm_subagents.files import dump_yaml
+from ohm_subagents.suite import has_tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from ohm_subagents import Ohm
     from ohm_subagents.agent_files.dialects import Dialect
     from ohm_subagents.config import LoadedConfig
-    from ohm_subagents.suite import Profile
+    from ohm_subagents.suite import Profile, ToolPolicy
 
 
 def convert(source: Path, ohm: Ohm, loaded: LoadedConfig) -> int:
@@ -92,16 +94,28 @@ def _written(profile: Profile, path: Path) -> bool:
     return True
 
 
+def _lists(policy: ToolPolicy) -> dict[str, tuple[str, ...] | None]:
+    """Return the lists of tools of a profile's file, with the rules for calls among them."""
+    rules = policy.call_rules
+    listed = [one for one in rules if one.allow is not None and has_tool(policy.allowed, one.tool)]
+    ruled = {one.tool for one in listed}
+    allowed = None if policy.allowed is None else tuple(name for name in policy.allowed if name not in ruled)
+    only = listed if len(listed) == 1 else ()  # one list cannot say what two of them have in common
+    calls = (entry_of(one.tool, pattern) for one in only for pattern in one.allow or ())
+    denied = (entry_of(one.tool, pattern) for one in rules for pattern in one.deny)
+    return {"allow": None if allowed is None else (*allowed, *calls), "deny": (*policy.denied, *denied)}
+
+
 def profile_text(profile: Profile) -> str:
     """Return the text of a profile's file."""
-    tools = {"allow": profile.tools.allowed, "deny": profile.tools.denied}
+    tools = _lists(profile.tools)
     cap_ms = profile.limits and profile.limits.cap_ms
     requests = profile.budget and profile.budget.requests
     keys: dict[str, object] = {
         "id": profile.id,
         "name": profile.name,
         "summary": profile.summary,
-        "model": profile.model and str(profile.model),
+        "model": str(profile.model or profile.model_name) or None,
         "internal": profile.internal or None,
         "tools": {key: [*names] for key, names in tools.items() if names is not None and (names or key == "allow")}
         or None,

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, Literal, cast
 
 from ohm_subagents.agent_files import SUITE
 from ohm_subagents.agent_files.dialects import RESTRAINTS
 from ohm_subagents.agent_files.models import EFFORTS, model_of
 from ohm_subagents.agent_files.texts import AgentText, read_markdown, read_toml
 from ohm_subagents.agent_files.tools import Tools, is_on, shown
+from ohm_subagents.contract.model_route import INHERIT
+from ohm_subagents.contract.restraints import is_restraint
 from ohm_subagents.contract.spelling import nearest_name
 from ohm_subagents.files import Fault
 from ohm_subagents.suite import (
@@ -96,7 +98,7 @@ class _Reading:
     name: str = ""
     summary: str = ""
     prompt: str = ""
-    model: ModelPattern | None = None
+    model: ModelPattern | Literal["inherit"] | None = None
     thinking: Thinking | None = None
     requests: int | None = None
     minutes: int | None = None
@@ -104,7 +106,7 @@ class _Reading:
     skills: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        self.tools = Tools(names=self.dialect.tools, tell=self._tell, note=self._note)
+        self.tools = Tools(names=self.dialect.tools, tell=self._tell, note=self._note, source=self.source)
 
     def file(self, stem: str) -> AgentFile:
         """Return the file's profile. Raises `_RefusedError` for one that is none."""
@@ -117,7 +119,7 @@ class _Reading:
                 self._note(key, "is a key of another format, and is kept to")
                 role = RESTRAINTS[key]
             if role is None:
-                self._unknown(key)
+                self._unknown(key, value)
             else:
                 self._reads[role](key, value)
         profile = self._profile(stem)
@@ -140,6 +142,7 @@ class _Reading:
             summary=self.summary,
             prompt=prompt,
             model=self._model_and_thinking(),
+            model_name=INHERIT if self.model == INHERIT else "",
             tools=self.tools.policy,
             internal=self.is_manual,
             limits=None if self.minutes is None else Limits(cap_ms=self.minutes * 60_000),
@@ -150,8 +153,9 @@ class _Reading:
         )
 
     def _model_and_thinking(self) -> ModelPattern | None:
-        if self.thinking is None or self.model is not None:
-            return self.model and replace(self.model, thinking=self.thinking or self.model.thinking)
+        model = None if self.model == INHERIT else self.model
+        if self.thinking is None or model is not None:
+            return model and replace(model, thinking=self.thinking or model.thinking)
         key = next(key for key, role in self.dialect.keys.items() if role == "thinking")
         self._note(key, "has no effect without a model of the agent's own")
         return None
@@ -179,7 +183,7 @@ class _Reading:
             "disabled": self._check_disabled,
             "audience": self._check_audience,
             "place": self._check_place,
-            "lost": lambda key, _: self._tell(key, "has no effect here"),
+            "lost": self._lose,
             "cosmetic": lambda key, _: self._note(key, "has no effect here"),
         }
 
@@ -198,6 +202,8 @@ class _Reading:
 
     def _set_model(self, key: str, value: object) -> None:
         self.model, unknown = model_of(value, self.dialect, self.aliases)
+        if isinstance(value, str) and value.strip().lower() == INHERIT:
+            self.model = INHERIT
         if unknown is not None:
             advice = "the model of ohm.json runs it; name one for it there, in 'subagents.modelAliases'"
             self._tell(key, f"is {shown(unknown)}, which names no provider: {advice}")
@@ -238,7 +244,17 @@ class _Reading:
         if value != "local":
             raise self._refused(key, f"has {shown(value)} as '{key}'", "Only local agents run here.")
 
-    def _unknown(self, key: str) -> None:
+    def _lose(self, key: str, value: object) -> None:
+        """Tell of a key that has no effect; one that restrains the agent is refused with its file."""
+        if is_restraint(key, value):
+            raise self._refused(
+                key, f"has {shown(value)} as '{key}'", "It restrains the agent, and has no effect here."
+            )
+        self._tell(key, "has no effect here")
+
+    def _unknown(self, key: str, value: object) -> None:
+        if is_restraint(key, value):
+            self._lose(key, value)
         known = self.dialect.keys
         near = nearest_name(key, known, likeness=0.6)
         hint = f"Known: {', '.join(known)}" if near is None else f"Did you mean '{near}'"

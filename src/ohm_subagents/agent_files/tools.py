@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from ohm_subagents.agent_files.texts import Unreadable
 from ohm_subagents.files import quoted_value
-from ohm_subagents.suite import CHILD_TOOLS, ToolPolicy, has_tool
+from ohm_subagents.suite import CHILD_TOOLS, RULED_TOOL, CallRules, ToolPolicy, has_tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -24,6 +24,8 @@ _UNASKED: Final = ("never", "on-request", "on-failure")
 _MODES: Final = ("default", "acceptEdits", "auto", "bypassPermissions")
 _SWITCHES: Final[Mapping[str, bool]] = {"true": True, "false": False}
 _SCOPED: Final = re.compile(r"([\w*-]+)\s*\(.*\)?", re.DOTALL)
+_COMMAND: Final = re.compile(r"([\w-]+)\s*\(\s*([\w./][\w./=@+ -]*?)\s*(:\*|\s\*)?\s*\)")
+"""Words of a command, and any more of them: `Bash(git diff:*)`."""
 _PLAIN: Final = re.compile(r"[\w./:@-]+")
 _SERVER: Final = re.compile(r"([\w.-]+)/([\w.*-]+)")
 _TOOL_SETS: Final = ("agent", "edit", "execute", "read", "search", "todo", "vscode", "web")
@@ -47,19 +49,25 @@ class Tools:
     """Receives a key and the sentence on what of it does not hold."""
     note: Callable[[str, str], None]
     """Receives the same, of what changes nothing."""
+    source: str = ""
+    """The file."""
     allowed: tuple[str, ...] | None = None
     """The list so far; None for every tool."""
     denied: set[str] = field(default_factory=set[str])
     """The tools that are taken away so far."""
+    calls: list[CallRules] = field(default_factory=list[CallRules])
+    """The rules for calls so far; a call has to pass all of them."""
 
     @property
     def policy(self) -> ToolPolicy:
         """Return the policy; a tool that is in both lists is denied, one that a pattern of the list matches too."""
         denied = tuple(sorted(self.denied))
+        calls = tuple(self.calls)
         if self.allowed is None:
-            return ToolPolicy(denied=denied)
+            return ToolPolicy(denied=denied, call_rules=calls)
         allowed = tuple(name for name in self.allowed if not has_tool(denied, name))
-        return ToolPolicy(allowed=allowed, denied=denied if any("*" in name for name in allowed) else ())
+        kept = denied if any("*" in name for name in allowed) else ()
+        return ToolPolicy(allowed=allowed, denied=kept, call_rules=calls)
 
     def allow(self, key: str, value: object) -> None:
         """Read a list of the tools that the agent has; one that cannot be read gives none."""
@@ -69,11 +77,26 @@ class Tools:
             self.allowed = ()
             return
         found: list[str] = []
+        commands: list[str] = []
         for name in listed:
             if name == "*":
                 return
-            found += self._ours(key, name)
+            command = self._command(name)
+            if command is None:
+                found += self._ours(key, name)
+            else:
+                commands.append(command)
+        if commands and RULED_TOOL not in found:
+            found.append(RULED_TOOL)
+            self.calls.append(CallRules(allow=tuple(commands), source=self.source, or_none=True))
         self.limit(dict.fromkeys(found))
+
+    def _command(self, name: str) -> str | None:
+        """Return the pattern of ours for commands of the shell, as `git diff *` for `Bash(git diff:*)`."""
+        scoped = _COMMAND.fullmatch(name)
+        if scoped is None or self._known(scoped[1]) != (RULED_TOOL,):
+            return None
+        return f"{scoped[2].strip()} *" if scoped[3] else scoped[2].strip()
 
     def _ours(self, key: str, name: str) -> tuple[str, ...]:
         scoped = _SCOPED.fullmatch(name)
@@ -106,6 +129,10 @@ class Tools:
             self.tell(key, f"is {shown(value)}, but has to be a list of tools: the agent gets no tool")
             self.allowed = ()
         for name in listed or ():
+            command = self._command(name)
+            if command is not None:
+                self.calls.append(CallRules(deny=(command,), source=self.source, or_none=True))
+                continue
             scoped = _SCOPED.fullmatch(name)
             known = self._known(scoped[1] if scoped else name)
             if known is not None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents.cli.models import DEFAULTS, MENU, MISSING, OK, default_lines, menu_lines
 from ohm_subagents.cli.plugins import plugin_line
 from ohm_subagents.cli.readiness import Readiness, model_of, unusable
 from ohm_subagents.cli.trust import trust_line
@@ -24,10 +25,8 @@ if TYPE_CHECKING:
 
 _ECHO: Final = "none"
 """The backend that runs no model."""
-_OK: Final = "✓"
-_MISSING: Final = "○"
 _WRONG: Final = "✕"
-_MARKS: Final = {"info": _OK, "warning": _MISSING, "error": _WRONG}
+_MARKS: Final = {"info": OK, "warning": MISSING, "error": _WRONG}
 
 
 async def doctor(*, cwd: Path, config: Path | None) -> int:
@@ -40,23 +39,26 @@ async def doctor(*, cwd: Path, config: Path | None) -> int:
         faults = [*ohm.diagnostics, *(one for one in checks if one.severity != "info")]
         match parts.loaded:
             case Err(error):
-                configuration = [f"{_WRONG} {error}"]
+                configuration, menu = [f"{_WRONG} {error}"], dict[str, list[str]]()
                 subagents = [f"{_WRONG} none may run until the configuration can be read"]
             case Ok(loaded):
                 files = [config] if config else [config_dir(parts.place.env) / CONFIG_FILE, cwd / ".pi" / CONFIG_FILE]
                 is_settled, trust = await trust_line(cwd)
-                configuration = [*_files(files, loaded), f"{_OK if is_settled else _MISSING} {trust}"]
+                configuration = [*_files(files, loaded), f"{OK if is_settled else MISSING} {trust}"]
                 subagents = [*_subagents(ohm, loaded, faults)]
+                named = [*menu_lines(parts, loaded)]
+                menu = {MENU: named} if named else {}
         found = {
-            "Installation": [_installation(), *(f"{_OK} {one}" for one in checks if one.severity == "info")],
+            "Installation": [_installation(), *(f"{OK} {one}" for one in checks if one.severity == "info")],
             "Configuration": configuration,
             "Keys": [*_keys(parts)],
-            "Default models, first match wins": [*_defaults(parts)],
+            **menu,
+            DEFAULTS: [*default_lines(parts)],
             "Subagents": subagents,
             "Backends": [*_backends(parts)],
-            "Plugins": [f"{_WRONG if one.state == 'failed' else _OK} {plugin_line(one)}" for one in parts.plugins],
+            "Plugins": [f"{_WRONG if one.state == 'failed' else OK} {plugin_line(one)}" for one in parts.plugins],
             "Tasks": [_tasks(ohm)],
-            "Diagnostics": [f"{_MARKS[one.severity]} {one}" for one in dict.fromkeys(faults)] or [f"{_OK} none"],
+            "Diagnostics": [f"{_MARKS[one.severity]} {one}" for one in dict.fromkeys(faults)] or [f"{OK} none"],
         }
     print_text("\n\n".join("\n  ".join([f"{name}:", *lines]) for name, lines in found.items()))
     if isinstance(parts.loaded, Err):
@@ -65,27 +67,19 @@ async def doctor(*, cwd: Path, config: Path | None) -> int:
 
 
 def _installation() -> str:
-    return f"{_OK} ohm-subagents {version('ohm-subagents')} on Python {platform.python_version()}"
+    return f"{OK} ohm-subagents {version('ohm-subagents')} on Python {platform.python_version()}"
 
 
 def _files(files: list[Path], loaded: LoadedConfig) -> Iterator[str]:
     """Yield a line for every file that is looked for."""
     for file in map(str, files):
-        yield f"{_OK} {file}" if file in loaded.loaded_from else f"{_MISSING} {file}: not there"
+        yield f"{OK} {file}" if file in loaded.loaded_from else f"{MISSING} {file}: not there"
 
 
 def _keys(parts: Inspection) -> Iterator[str]:
     names = {spec.key_place or key: key for spec in parts.models.specs for key in spec.keys}
     for name, key in names.items():
-        yield f"{_OK} {name}" if parts.place.env.get(key, "").strip() else f"{_MISSING} {name}: not set"
-
-
-def _defaults(parts: Inspection) -> Iterator[str]:
-    for spec in parts.models.specs:
-        if spec.default_model is not None:
-            has_key = parts.models.has_key(spec)
-            why = "" if has_key else f": needs {' or '.join(spec.key_names)}"
-            yield f"{_OK if has_key else _MISSING} {spec.provider}/{spec.default_model}{why}"
+        yield f"{OK} {name}" if parts.place.env.get(key, "").strip() else f"{MISSING} {name}: not set"
 
 
 def _subagents(ohm: Ohm, loaded: LoadedConfig, faults: list[Diagnostic]) -> Iterator[str]:
@@ -101,19 +95,19 @@ def _subagents(ohm: Ohm, loaded: LoadedConfig, faults: list[Diagnostic]) -> Iter
         obstacle, model = obstacles[profile.id], ready.model_of(profile)
         if obstacle is not None:
             why = obstacle.why if first[obstacle.why] == profile.id else f"same as {first[obstacle.why]}"
-            yield f"{_WRONG if obstacle.is_fault else _MISSING} {profile.id}: {why}"
+            yield f"{_WRONG if obstacle.is_fault else MISSING} {profile.id}: {why}"
         elif model is None and not ready.is_ours(profile):
             backend = ready.backend_of(profile)
             how = "which echoes the task and runs no model" if backend == _ECHO else "which chooses the model itself"
-            yield f"{_OK} {profile.id}: {backend}, {how}"
+            yield f"{OK} {profile.id}: {backend}, {how}"
         else:
-            yield f"{_OK} {profile.id}" + (f": {model}" if model else "")
+            yield f"{OK} {profile.id}" + (f": {model}" if model else "")
 
 
 def _backends(parts: Inspection) -> Iterator[str]:
     for backend_id, spec in parts.backends.items():
         obstacle = unusable(spec, parts.loaded.ok(), parts.place.env)
-        mark = _OK if obstacle is None else _WRONG if obstacle.is_fault else _MISSING
+        mark = OK if obstacle is None else _WRONG if obstacle.is_fault else MISSING
         name = f"{backend_id} ({spec.backend_type})" if spec.backend_type else backend_id
         yield f"{mark} {name}: {spec.summary if obstacle is None else obstacle.why}"
 
@@ -123,9 +117,9 @@ def _tasks(ohm: Ohm) -> str:
     store = ohm.store
     chosen = ohm.config.subagents.store
     if store.place is not None:
-        return f"{_OK} {chosen}: {store.count()} in {store.place}"
+        return f"{OK} {chosen}: {store.count()} in {store.place}"
     if isinstance(ohm.inspect().loaded, Err):
-        return f"{_MISSING} none are kept until the configuration can be read"
+        return f"{MISSING} none are kept until the configuration can be read"
     if chosen != "memory":
         return f"{_WRONG} {chosen}: it cannot be used, see the diagnostics"
-    return f"{_OK} memory: gone with the process"
+    return f"{OK} memory: gone with the process"

@@ -15,12 +15,13 @@ from typing import Annotated, Final
 import typer
 
 from ohm_subagents.cli.plugin_commands import PluginCommands
-from ohm_subagents.cli.task_commands import task, tasks_app
+from ohm_subagents.cli.run_commands import call, run
+from ohm_subagents.cli.serve import serve
+from ohm_subagents.cli.task_commands import TASK_COMMANDS, tasks_app
 from ohm_subagents.commands import (
     BAD_USAGE,
     HERE,
     TASK_FAILED,
-    AsJson,
     Config,
     Cwd,
     OutputLost,
@@ -31,7 +32,6 @@ from ohm_subagents.commands import (
     inspect,
     print_text,
     typed_path,
-    typed_text,
 )
 
 _EXAMPLES: Final = """Examples:
@@ -40,6 +40,7 @@ _EXAMPLES: Final = """Examples:
   ohm doctor
   ohm run finder "Where is task output truncated?"
   ohm run oracle "Review the retry logic" --json
+  ohm run task "Look around." --allow read --allow "bash: git diff *"
   ohm call task '{"op": "status", "id": "task_1"}'
 """
 app = typer.Typer(
@@ -56,49 +57,13 @@ app.add_typer(config_app, name="config")
 policy_app = typer.Typer(help="Explain who may run.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(policy_app, name="policy")
 app.add_typer(tasks_app, name="tasks")
+app.command(context_settings={"allow_extra_args": True})(run)
+app.command()(call)
+app.command(short_help="Own tasks that outlive their programs.")(serve)
 
 _YOUNG: Final = 50_000
 """New objects before a garbage collection: nearly all that a start makes is there to stay."""
 _LOST: Final = frozenset({errno.EPIPE, errno.ENOSPC, errno.EBADF, errno.EIO})
-
-
-@app.command(context_settings={"allow_extra_args": True})
-def run(
-    context: typer.Context,
-    profile: Annotated[str, typer.Argument(help="Id of the subagent; `ohm subagents` lists them.")],
-    prompt: Annotated[str, typer.Argument(help="The task, as one argument in quotes; - for standard input.")],
-    *,
-    model: Annotated[str | None, typer.Option("--model", help="Model, as <provider>/<model>[:<thinking>].")] = None,
-    backend: Annotated[str | None, typer.Option("--backend", help="Backend id; `ohm doctor` lists them.")] = None,
-    cwd: Cwd = HERE,
-    config: Config = None,
-    as_json: AsJson = False,
-) -> None:
-    """Run one task: live on a terminal, the answer alone in a pipe."""
-    if context.args:
-        whole = " ".join((prompt, *context.args))
-        complain(f'The prompt has to be one argument: put it in quotes, as in ohm run {profile} "{whole}".')
-        raise typer.Exit(BAD_USAGE)
-    from ohm_subagents.cli.run import Typed, run
-
-    typed = Typed(cwd=directory(cwd, as_json=as_json), config=config, as_json=as_json)
-    finish(partial(run, profile, typed_text(prompt), model=model, backend=backend, typed=typed))
-
-
-@app.command()
-def call(
-    tool: Annotated[str, typer.Argument(help="Name of the tool; `ohm tools` lists them.")],
-    arguments: Annotated[str, typer.Argument(help="Arguments of the tool, as a JSON object; - for standard input.")],
-    *,
-    cwd: Cwd = HERE,
-    config: Config = None,
-    as_json: AsJson = False,
-) -> None:
-    """Call a tool as a parent agent would."""
-    from ohm_subagents.cli.run import Typed, call
-
-    typed = Typed(cwd=directory(cwd, as_json=as_json), config=config, as_json=as_json)
-    finish(partial(call, tool, typed_text(arguments), typed))
 
 
 @app.command()
@@ -116,7 +81,7 @@ def subagents(
 
 @app.command()
 def subagent(
-    profile: Annotated[str, typer.Argument(metavar="id", help="Id of the subagent.")],
+    profile: Annotated[str, typer.Argument(metavar="id", help="Id of the subagent, or of a task.")],
     *,
     cwd: Cwd = HERE,
     config: Config = None,
@@ -149,6 +114,14 @@ def doctor(cwd: Cwd = HERE, config: Config = None) -> None:
     from ohm_subagents.cli.doctor import doctor
 
     finish(partial(doctor, cwd=directory(cwd), config=config))
+
+
+@app.command(short_help="List the names of models, and the defaults.")
+def models(cwd: Cwd = HERE, config: Config = None) -> None:
+    """List the names of models with what they stand for, and the models that run where nothing names one."""
+    from ohm_subagents.cli.models import print_models
+
+    inspect(print_models, cwd=cwd, config=config)
 
 
 @app.command(short_help="Trust a project's files for subagents.")
@@ -207,20 +180,24 @@ def config_schema() -> None:
 
 @policy_app.command("explain", short_help="Show whether a subagent may run, and why.")
 def policy_explain(
-    profile: Annotated[str, typer.Argument(metavar="id", help="Id of the subagent.")],
+    profile: Annotated[str, typer.Argument(metavar="id", help="Id of the subagent, or of a task.")],
     *,
     tool: Annotated[str, typer.Option(help="Also whether it may use this tool.")] = "",
-    args: Annotated[str, typer.Option(help="With --tool: the command that it would give to bash.")] = "",
+    args: Annotated[str, typer.Option(help="With --tool: the command, the path, or all arguments as JSON.")] = "",
     cwd: Cwd = HERE,
     config: Config = None,
 ) -> None:
-    """Show whether a subagent may run, and which file and line, or plugin, decides; exit with 1 if it may not."""
+    """Show whether a subagent may run, and which file and line, or plugin, decides; exit with 1 if it may not.
+
+    With --tool, also whether it may use the tool, and each step to that verdict: lists, rules, and the tasks above.
+    """
     from ohm_subagents.cli.policy import print_verdict
 
     inspect(partial(print_verdict, profile, tool=tool, command=args), cwd=cwd, config=config)
 
 
-app.command(short_help="Show one kept task: its tree and its answer.")(task)
+for command, summary in TASK_COMMANDS.items():
+    app.command(short_help=summary)(command)
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001  typer calls it so

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ohm_subagents.config import configured_model, effective_decision, resolve_tools
+from ohm_subagents.config import configured_model, effective_decision, resolve_tools, unknown_of
 from ohm_subagents.contract import Err, Ok
 from ohm_subagents.contract.model_pattern import FORM
 from ohm_subagents.contract.spelling import did_you_mean
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from ohm_subagents import Inspection, Ohm
-    from ohm_subagents.config import LoadedConfig, NamedModel, ResolvedTools
+    from ohm_subagents.config import LoadedConfig, NamedModel, ResolvedTools, SubagentEntry
     from ohm_subagents.contract import ModelPattern, OhmError, Profile, Result
     from ohm_subagents.plugin import BackendSpec, JsonObject, ModelChoice
 
@@ -51,6 +51,10 @@ class Readiness:
         config = self._loaded.config
         return config.subagents.entry(profile.id).backend or profile.backend or config.subagent_backend
 
+    def entry_of(self, profile: Profile) -> SubagentEntry:
+        """Return what ohm.json says of a profile."""
+        return self._loaded.config.subagents.entry(profile.id)
+
     def is_ours(self, profile: Profile) -> bool:
         """Return True if the backend leaves the choice of a model to us."""
         return self.backend_of(profile) == IN_PROCESS
@@ -74,12 +78,11 @@ class Readiness:
             sources=self.parts.tool_prefixes,
             is_agent=profile.agent is not None,
         )
-        ours = resolve_tools(profile.tools, None, offered=tuple(offered), sources=self.parts.tool_prefixes)
-        if isinstance(found, Err) or isinstance(ours, Err) or profile.agent is None or not self.is_ours(profile):
+        if isinstance(found, Err) or profile.agent is None or not self.is_ours(profile):
             return found
-        known = {*CHILD_TOOLS, *offered}  # in this process there are no others, whatever a command-line agent knows
+        known = (*CHILD_TOOLS, *offered)  # in this process there are no others, whatever a command-line agent knows
         names = tuple(name for name in found.ok_value.names if name in known)
-        unknown = ours.ok_value.diagnostics
+        unknown = unknown_of(profile.tools, known, self.parts.tool_prefixes)
         return Ok(replace(found.ok_value, names=names, diagnostics=(*found.ok_value.diagnostics, *unknown)))
 
     def obstacle(self, profile: Profile) -> Obstacle | None:
@@ -190,18 +193,21 @@ def model_of(profile: Profile, loaded: LoadedConfig) -> NamedModel | None:
 
 def _configured(profile: Profile, loaded: LoadedConfig) -> Result[NamedModel | None, OhmError]:
     subagents = loaded.config.subagents
-    return configured_model(profile, subagents.entry(profile.id), subagents.model)
+    return configured_model(profile, subagents.entry(profile.id), subagents)
 
 
 def _named(profile: Profile, loaded: LoadedConfig) -> tuple[ModelPattern, str] | None:
     named = model_of(profile, loaded)
-    return None if named is None else (named.pattern, f"set by {_origin(named, profile, loaded)}")
+    if named is None:
+        return None
+    name = f" as '{named.name}'" if named.name else ""
+    return named.pattern, f"set by {_origin(named, profile, loaded)}{name}"
 
 
 def _origin(named: NamedModel, profile: Profile, loaded: LoadedConfig) -> str:
     match named.by:
-        case "call":
-            return "the call"
+        case "call" | "session":
+            return f"the {named.by}"
         case "subagent":
             return f"subagents.{profile.id}.model ({loaded.origin(f'subagents.profiles.{profile.id}.model')})"
         case "profile":

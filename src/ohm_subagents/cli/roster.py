@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from ohm_subagents.cli.readiness import Readiness, model_of
 from ohm_subagents.commands import BAD_USAGE, SUCCESS, complain, print_text
 from ohm_subagents.config import explain_limits, loop_policy
+from ohm_subagents.contract.call_rules import ANY_CALL
 from ohm_subagents.contract.profile import fold_id
 from ohm_subagents.contract.result import Ok
 from ohm_subagents.contract.spelling import did_you_mean
@@ -167,13 +168,16 @@ def _facts(profile: Profile, ready: Readiness) -> Iterator[str]:
 
 
 def _rules(tools: ResolvedTools) -> Iterator[str]:
-    """Yield the rules for the commands of a subagent."""
+    """Yield the rules for the calls of a subagent."""
     for rules in tools.call_rules:
         place = f" ({rules.source})" if rules.source else ""
         if rules.allow is not None:
-            yield f"bash only: {', '.join(rules.allow)}{place}"
+            yield f"{rules.tool} only: {', '.join(rules.allow)}{place}"
+        if rules.ask:
+            asked = "every call" if ANY_CALL in rules.ask else ", ".join(rules.ask)
+            yield f"{rules.tool} asks: {asked}{place}"
         if rules.deny:
-            yield f"bash never: {', '.join(rules.deny)}{place}"
+            yield f"{rules.tool} never: {', '.join(rules.deny)}{place}"
 
 
 def _limits(profile: Profile, loaded: LoadedConfig) -> Iterator[str]:

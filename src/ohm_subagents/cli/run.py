@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import signal
-from contextlib import asynccontextmanager, nullcontext
-from dataclasses import dataclass
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -14,11 +14,10 @@ from ohm_subagents.commands import (
     BAD_USAGE,
     SUCCESS,
     TASK_FAILED,
-    TaskWatch,
+    answer_hint,
     call_live,
     complain,
-    drawn,
-    finished_lines,
+    is_attended,
     is_terminal,
     print_json,
     print_prose,
@@ -26,9 +25,10 @@ from ohm_subagents.commands import (
     print_text,
     report,
     until_signal,
+    watched,
     width,
 )
-from ohm_subagents.contract import Category, CommandRejected, Err, ErrorCode, Ok
+from ohm_subagents.contract import AnswerAwaited, Category, CommandRejected, Err, ErrorCode, Ok
 from ohm_subagents.contract.text import encodable
 from ohm_subagents.contract.truncation import WHOLE
 from ohm_subagents.views import task_envelope
@@ -39,10 +39,12 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from ohm_subagents import Ohm
-    from ohm_subagents.contract import Envelope, OhmError, Result, Task
+    from ohm_subagents import Ohm, RunOptions
+    from ohm_subagents.commands import Board
+    from ohm_subagents.contract import Envelope, Event, OhmError, Result, Task
     from ohm_subagents.suite import ToolResult
 
+    _Opened = tuple[Ohm, Board | None, frozenset[str]]
     _Ended = Result[Envelope, OhmError] | signal.Signals
 
 _MISCONFIGURED: Final = frozenset(
@@ -63,22 +65,48 @@ class Typed:
     cwd: Path
     config: Path | None
     as_json: bool
+    server: str | None = None
 
 
-async def run(profile: str, prompt: str, *, model: str | None, backend: str | None, typed: Typed) -> int:
+def entries(typed: list[str] | None) -> list[str] | None:
+    """Return the entries of a list of tools; None where the option was not given, and none for an empty one."""
+    return None if typed is None else [one for one in typed if one.strip()]
+
+
+async def run(profile: str, prompt: str, options: RunOptions, typed: Typed) -> int:
     """Run one task to its end and print it; return the exit code."""
-    async with _opened(typed) as (ohm, told):
-        watch = TaskWatch()
-        is_live = is_terminal() and not typed.as_json
-        work = partial(ohm.run, profile, prompt, model=model, backend=backend, observer=watch)
-        with drawn(watch.frame) if is_live else nullcontext():
-            ended = await until_signal(work)
-        if watch.task is not None:
-            report(one for one in watch.task.diagnostics if one.text not in told)
-        if typed.as_json:
-            _print_envelope(ended, watch.task, ohm.config.subagent_backend)
-        elif isinstance(ohm.inspect().loaded, Ok):  # else all that is to say has been reported
-            _print_answer(ended, watch.task, is_live=is_live, told=told)
+    async with opened(typed) as place:
+        return await _run(place, profile, prompt, options, typed)
+
+
+async def resumed(task_id: str, prompt: str, options: RunOptions, typed: Typed) -> int:
+    """Run a task that goes on with the conversation of another, whose id, or its beginning, was typed."""
+    from ohm_subagents.cli.task import find
+
+    async with opened(typed) as place:
+        ohm, *_ = place
+        task = find(task_id, ohm.store, ohm.config, op="start", as_json=typed.as_json)
+        if isinstance(task, int):
+            return task
+        worked_in = "" if task.launch is None else task.launch.cwd
+        if worked_in and worked_in != f"{typed.cwd}":
+            complain(f"warning: Task '{task.id}' worked in '{worked_in}'. To go on there, add --cwd '{worked_in}'.")
+        going_on: RunOptions = {**options, "session": task.session_id}
+        return await _run(place, task.assignment.profile, prompt, going_on, typed)
+
+
+async def _run(place: _Opened, profile: str, prompt: str, options: RunOptions, typed: Typed) -> int:
+    ohm, board, told = place
+    watch = _Watch(None if typed.server is None else board, is_drawn=board is not None)
+    work = partial(ohm.run, profile, prompt, observer=watch, **options)
+    async with watched(ohm, board):
+        ended = await until_signal(work)
+    if watch.task is not None:
+        report(one for one in watch.task.diagnostics if one.text not in told)
+    if typed.as_json:
+        _print_envelope(ended, watch.task, ohm.config.subagent_backend)
+    elif isinstance(ohm.inspect().loaded, Ok):  # else all that is to say has been reported
+        _print_answer(ended, watch.task, board, told=told)
     match ended:
         case Ok():
             return SUCCESS
@@ -86,6 +114,38 @@ async def run(profile: str, prompt: str, *, model: str | None, backend: str | No
             return _exit_code(code=error.code, category=error.resolved_category, started=watch.task is not None)
         case signal.Signals():
             return 128 + ended
+
+
+async def detached(profile: str, prompt: str, options: RunOptions, typed: Typed) -> int:
+    """Start one task in a server, by default that of the user, print its id and leave it; return the exit code."""
+    async with opened(replace(typed, server=typed.server or "auto")) as (ohm, _, _):
+        handle = await ohm.start(profile, prompt, **options)
+        if handle.id is not None:
+            print_json({"task_id": handle.id}) if typed.as_json else print_text(handle.id)
+            return SUCCESS
+        error = (await handle.wait()).unwrap_err()
+        print_refusal(CommandRejected(error=error, backend=ohm.config.subagent_backend), as_json=typed.as_json)
+        return _exit_code(code=error.code, category=error.resolved_category, started=False)
+
+
+class _Watch:
+    """Keeps the newest state of the task, and tells what its subagent requests, where nobody can be asked here.
+
+    `board` is one that nobody else tells of the task; what is drawn tells of its requests itself.
+    """
+
+    def __init__(self, board: Board | None, *, is_drawn: bool) -> None:
+        self.task: Task | None = None
+        self._board = board
+        self._is_drawn = is_drawn
+
+    def notify(self, task: Task, event: Event) -> None:
+        """See `Observer`."""
+        self.task = task
+        if self._board is not None:
+            self._board.notify(task, event)
+        if isinstance(event, AnswerAwaited) and not self._is_drawn and not is_attended():
+            complain(answer_hint(event.request))
 
 
 async def call(tool: str, arguments: str, typed: Typed) -> int:
@@ -101,15 +161,21 @@ async def call(tool: str, arguments: str, typed: Typed) -> int:
         example = '{"op": "status", "id": "task_1"}'
         complain(f"The arguments are not JSON: {why}. Type an object in single quotes, such as '{example}'.")
         return BAD_USAGE
-    async with _opened(typed) as (ohm, _):
-        is_live = is_terminal() and not typed.as_json
-        ended, number = await call_live(ohm, tool, payload, draw=_drawn if is_live else None)
-        if typed.as_json:
-            print_json({} if ended is None else ended.details)
-        elif number is not None:
-            complain("" if ended is None else ended.render(expanded=True, width=width()))
-        elif ended is not None:
-            print_text(ended.render(expanded=True, width=width()) if is_live and not ended.is_error else ended.text)
+    async with opened(typed) as (ohm, board, _):
+        return await called(ohm, board, tool, payload, as_json=typed.as_json)
+
+
+async def called(ohm: Ohm, board: Board | None, tool: str, payload: JsonValue, *, as_json: bool) -> int:
+    """Call a tool of an `Ohm` and print its result; return the exit code."""
+    ended, number = await call_live(ohm, tool, payload, board=board)
+    if as_json:
+        print_json({} if ended is None else ended.details)
+    elif ended is not None and board is not None:
+        _print_called(ended, board)
+    elif number is not None:
+        complain("" if ended is None else ended.render(expanded=True, width=width()))
+    elif ended is not None:
+        print_text(ended.text)
     if number is not None:
         complain("Interrupted.")
         return 128 + number
@@ -117,18 +183,36 @@ async def call(tool: str, arguments: str, typed: Typed) -> int:
 
 
 @asynccontextmanager
-async def _opened(typed: Typed) -> AsyncGenerator[tuple[Ohm, frozenset[str]]]:
+async def opened(typed: Typed) -> AsyncGenerator[_Opened]:
     """Open an `Ohm`; report what is wrong with it, and at the end what else came up, say a task that was not kept.
 
-    Yields it with the texts that were reported.
+    Yields it with a board of its tasks, where they are to be drawn, and the texts that were reported.
     """
     from ohm_subagents import Ohm
 
-    async with Ohm.open(cwd=typed.cwd, config=typed.config) as ohm:
+    board = None
+    if is_terminal() and not typed.as_json:
+        from ohm_subagents.commands import Board, terminal_theme
+
+        board = Board(terminal_theme())
+    plugins = [board] if board and typed.server is None else ()
+    async with Ohm.open(cwd=typed.cwd, config=typed.config, server=typed.server, plugins=plugins) as ohm:
         reported = ohm.diagnostics
         report(reported)
-        yield ohm, frozenset(each.text for each in reported)
+        yield ohm, board, frozenset(each.text for each in reported)
     report(each for each in ohm.diagnostics if each not in reported)
+
+
+def _print_called(result: ToolResult, board: Board) -> None:
+    """Print the tasks of a call with their answers; if there are none, or some were refused, what the tool shows."""
+    tasks = [one.task for one in board.tasks if not one.depth]
+    if not tasks or result.details.get("rejected_count"):
+        print_text(result.text if result.is_error else result.render(expanded=True, width=width()))
+        return
+    for task in tasks:
+        _print_finished(task, board)
+        if task.error is not None:
+            complain(f"\n{task.error}")
 
 
 def _exit_code(*, code: str, category: str, started: bool) -> int:
@@ -162,29 +246,34 @@ def _print_envelope(ended: _Ended, task: Task | None, backend: str) -> None:
                 print_json(task_envelope(task, output_max_chars=WHOLE).payload())
 
 
-def _print_answer(ended: _Ended, task: Task | None, *, is_live: bool, told: frozenset[str]) -> None:
+def _print_answer(ended: _Ended, task: Task | None, board: Board | None, *, told: frozenset[str]) -> None:
     """Print a success on standard output; a failure, and what was done until then, on standard error.
 
     A failure whose text was `told` before, as a part of a diagnostic, is not told again.
     """
     match ended:
         case Ok():
-            if is_live:
-                print_text(_tree(task))
-            print_prose(task.output if task else "")
+            if board is None or task is None:
+                print_prose(task.output if task else "")
+            else:
+                _print_finished(task, board)
         case Err() | signal.Signals():
             if task is not None:
-                complain(_tree(task))
-                if task.text.strip():
-                    complain(f"{task.text.strip()}\n")
+                _print_finished(task, board)
+                if board is not None:
+                    complain("")
             said = str(ended.err_value) if isinstance(ended, Err) else "Interrupted."
             if not any(said in text or said.endswith(text) for text in told):  # a diagnostic has its place apart
                 complain(said)
 
 
-def _tree(task: Task | None) -> str:
-    return "" if task is None else "\n".join(finished_lines(task, width=width())) + "\n"
+def _print_finished(task: Task, board: Board | None) -> None:
+    """Print what was done, and what was answered or said; without a terminal for standard output, on standard error."""
+    from ohm_subagents.commands import finished_lines, print_finished
 
-
-def _drawn(frame: ToolResult, columns: int, _height: int) -> str:
-    return frame.render(expanded=True, width=columns)
+    if board is not None:
+        print_finished(task, board.theme)
+        return
+    complain("\n".join(finished_lines(task, width=width())) + "\n")
+    if task.text.strip():
+        complain(f"{task.text.strip()}\n")

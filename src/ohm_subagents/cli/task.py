@@ -17,9 +17,10 @@ from ohm_subagents.commands import (
     print_json_lines,
     print_prose,
     print_refusal,
+    print_styled,
     print_text,
-    running_lines,
     system_clock,
+    terminal_theme,
     width,
 )
 from ohm_subagents.contract.errors import ErrorCode, OhmError
@@ -30,8 +31,8 @@ from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.contract.truncation import WHOLE
 from ohm_subagents.store import TaskQuery
 from ohm_subagents.views import (
+    PLAIN,
     duration_text,
-    elapsed_ms,
     printable,
     task_envelope,
     task_fact_lines,
@@ -44,13 +45,13 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from ohm_subagents.config import OhmConfig
+    from ohm_subagents.contract.commands import Op
     from ohm_subagents.contract.task import Task
     from ohm_subagents.store import Store
 
 View: TypeAlias = "Callable[[Task, Store, OhmConfig], Awaitable[int]]"
 _CANDIDATES: Final = 10
-_ROWS: Final = 40
-_STATE: Final[Mapping[str, str]] = MappingProxyType(
+STATE: Final[Mapping[str, str]] = MappingProxyType(
     {
         "queued": "is queued",
         "running": "is running",
@@ -63,16 +64,22 @@ _STATE: Final[Mapping[str, str]] = MappingProxyType(
 
 async def print_task(typed: str, view: View, store: Store, config: OhmConfig, *, as_json: bool) -> int:
     """Print the one task whose id begins with what was typed; return the exit code."""
+    found = find(typed, store, config, op="status", as_json=as_json)
+    return found if isinstance(found, int) else await view(found, store, config)
+
+
+def find(typed: str, store: Store, config: OhmConfig, *, op: Op, as_json: bool) -> Task | int:
+    """Return the one task whose id begins with what was typed; or say why there is none, and return the exit code."""
     found, alike = store.get(TaskId(typed)), list[ListedTask]()
     if isinstance(found, Err) and found.err_value.code == ErrorCode.UNKNOWN_TASK_ID:
         alike = _beginning_with(typed, store)
         found = store.get(alike[0].id) if len(alike) == 1 else Err(_ambiguous(typed, alike)) if alike else found
     match found:
         case Ok(task):
-            return await view(task, store, config)
+            return task
         case Err(error):
             backend, task_id = config.subagent_backend, TaskId(typed)
-            refused = CommandRejected(error=_named(error, store, config), backend=backend, op="status", task_id=task_id)
+            refused = CommandRejected(error=_named(error, store, config), backend=backend, op=op, task_id=task_id)
             print_refusal(refused, as_json=as_json)
     if len(alike) > 1 and not as_json:
         for candidate in alike[:_CANDIDATES]:
@@ -107,22 +114,18 @@ def _named(error: OhmError, store: Store, config: OhmConfig) -> OhmError:
 
 async def _tree(task: Task, store: Store, _config: OhmConfig) -> int:
     """Print the task as `ohm run` leaves it, or draws it while it works; then the facts."""
-    if task.is_terminal:
-        lines = finished_lines(task, width=width())
-    else:
-        taken_ms = elapsed_ms(task, now_ms=system_clock())
-        lines = running_lines(task, elapsed_ms=taken_ms, width=width(), height=_ROWS)
+    lines = finished_lines(task, width=width(), theme=terminal_theme() if is_terminal() else PLAIN)
     facts = task_fact_lines(task, now_ms=system_clock(), where=owner_of(task, store))
     if is_terminal():
         facts = [line for fact in facts for line in wrap(printable(fact), width())]
-    print_text("\n".join([*lines, "", *facts]))
+    print_styled("\n".join([*lines, "", *facts]))
     return SUCCESS
 
 
 async def _output(task: Task, _: Store, _config: OhmConfig) -> int:
     if not task.output:
         said = f" What it said is in ohm task {task.id} --transcript." if task.text.strip() else ""
-        complain(f"Task '{task.id}' has no answer; it {_STATE[task.status]}.{said}")
+        complain(f"Task '{task.id}' has no answer; it {STATE[task.status]}.{said}")
         return TASK_FAILED
     print_prose(task.output)
     return SUCCESS

@@ -1,14 +1,33 @@
-"""`ohm tasks`, `ohm tasks export` and `ohm task`, as they are typed."""
+"""The commands about kept tasks, as they are typed."""
 
 from __future__ import annotations
 
 from functools import partial
 from pathlib import Path  # noqa: TC003  typer reads the annotations
-from typing import Annotated, Final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
-from ohm_subagents.commands import BAD_USAGE, HERE, AsJson, Config, Cwd, complain, typed_count, typed_path
+from ohm_subagents.commands import (
+    BAD_USAGE,
+    HERE,
+    AsJson,
+    Config,
+    Cwd,
+    complain,
+    directory,
+    finish,
+    typed_count,
+    typed_path,
+    typed_text,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from ohm_subagents.store import TaskQuery
+    from ohm_subagents.views import CostKey, FleetSort
 
 _LIMIT: Final = 20
 tasks_app = typer.Typer(help="List the kept tasks of every process, or export them.", rich_markup_mode=None)
@@ -24,6 +43,14 @@ def tasks(
     ] = None,
     profile: Annotated[str | None, typer.Option("--profile", help="Only tasks of this subagent.")] = None,
     session: Annotated[str | None, typer.Option("--session", help="Only tasks of this session.")] = None,
+    cost: Annotated[
+        bool, typer.Option("--cost", help="Show what each task used, with all tasks below it, and the sum.")
+    ] = False,
+    by: Annotated[
+        str | None,
+        typer.Option("--by", help="Add up what all of them used, by profile, model, day or session."),
+    ] = None,
+    as_csv: Annotated[bool, typer.Option("--csv", help="With --by, as CSV.")] = False,
     limit: Annotated[
         int,
         typer.Option("--limit", help="Maximum number of tasks, newest first.", metavar="<int>", parser=typed_count),
@@ -34,7 +61,8 @@ def tasks(
 ) -> None:
     """List the kept tasks, newest first."""
     if context.invoked_subcommand is not None:
-        if (status, profile, session, limit, cwd, config, as_json) != (None, None, None, _LIMIT, HERE, None, False):
+        given = (status, profile, session, cost, by, as_csv, limit, cwd, config, as_json)
+        if given != (None, None, None, False, None, False, _LIMIT, HERE, None, False):
             complain(f"Put the options behind the word: ohm tasks {context.invoked_subcommand} <options>.")
             raise typer.Exit(BAD_USAGE)
         return
@@ -43,7 +71,26 @@ def tasks(
     from ohm_subagents.store import TaskQuery
 
     query = TaskQuery(status=status, profile=profile, session=session)
-    read(partial(print_tasks, query, limit, as_json=as_json), cwd=cwd, config=config, as_json=as_json)
+    if by is not None or as_csv:
+        _report(query, by, as_csv=as_csv, as_json=as_json, cwd=cwd, config=config)
+    read(partial(print_tasks, query, limit, with_cost=cost, as_json=as_json), cwd=cwd, config=config, as_json=as_json)
+
+
+def _report(query: TaskQuery, by: str | None, *, as_csv: bool, as_json: bool, cwd: Path, config: Path | None) -> None:
+    from ohm_subagents.cli.reading import read
+    from ohm_subagents.cli.report import print_costs
+    from ohm_subagents.views import COST_KEYS
+
+    wanted: CostKey | None = next((key for key in COST_KEYS if key == by), None)
+    if wanted is None:
+        said = "--csv is for a report: add --by" if by is None else f"--by is '{by}'; allowed"
+        complain(f"{said}{' ' if by is None else ': '}{', '.join(COST_KEYS)}.")
+        raise typer.Exit(BAD_USAGE)
+    if as_csv and as_json:
+        complain("--csv and --json exclude each other: type one of them.")
+        raise typer.Exit(BAD_USAGE)
+    form: Literal["table", "csv", "json"] = "csv" if as_csv else "json" if as_json else "table"
+    read(partial(print_costs, query, wanted, form), cwd=cwd, config=config, as_json=as_json)
 
 
 @tasks_app.command()
@@ -77,11 +124,15 @@ def task(
     output: Annotated[bool, typer.Option("--output", help="Print the whole answer alone.")] = False,
     transcript: Annotated[bool, typer.Option("--transcript", help="Print all that was said and done.")] = False,
     events: Annotated[bool, typer.Option("--events", help="Print the events, one JSON value a line.")] = False,
+    is_followed: Annotated[
+        bool, typer.Option("--follow", help="Show a task that goes on until it has settled; also its --events.")
+    ] = False,
     cwd: Cwd = HERE,
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
     """Show one kept task: its tree, then all that is known of it."""
+    from ohm_subagents.cli.follow import follow
     from ohm_subagents.cli.reading import read
     from ohm_subagents.cli.task import VIEWS, print_task
 
@@ -90,5 +141,143 @@ def task(
     if len(chosen) > 1:
         complain(f"{' and '.join(chosen)} exclude each other: type one of them.")
         raise typer.Exit(BAD_USAGE)
-    view = VIEWS[chosen[0] if chosen else ""]
+    name = chosen[0] if chosen else ""
+    if is_followed and name in {"--output", "--json"}:
+        complain(f"--follow shows what a task does, and {name} what came of it: type one of them.")
+        raise typer.Exit(BAD_USAGE)
+    view = partial(follow, name) if is_followed else VIEWS[name]
     read(partial(print_task, task_id, view, as_json=as_json), cwd=cwd, config=config, as_json=as_json)
+
+
+def diff(
+    task_id: Annotated[str, typer.Argument(metavar="id", help="Task id or unique prefix.")],
+    *,
+    cwd: Cwd = HERE,
+    config: Config = None,
+) -> None:
+    """Show what a task did to files of its own, as a patch that git apply takes."""
+    from ohm_subagents.cli.diff import print_diff
+    from ohm_subagents.cli.reading import read
+    from ohm_subagents.cli.task import print_task
+
+    here = directory(cwd)
+    read(partial(print_task, task_id, partial(print_diff, here), as_json=False), cwd=cwd, config=config)
+
+
+def send(
+    task_id: Annotated[str, typer.Argument(metavar="id", help="Task id or unique prefix.")],
+    prompt: Annotated[str, typer.Argument(help="The follow-up, as one argument in quotes; - for standard input.")],
+    *,
+    cwd: Cwd = HERE,
+    config: Config = None,
+    as_json: AsJson = False,
+) -> None:
+    """Send a follow-up to a task of any process, and print the answer."""
+    from ohm_subagents.cli.control import send
+    from ohm_subagents.cli.run import Typed
+
+    typed = Typed(cwd=directory(cwd, as_json=as_json), config=config, as_json=as_json)
+    finish(partial(send, task_id, typed_text(prompt), typed))
+
+
+def cancel(
+    task_id: Annotated[str, typer.Argument(metavar="id", help="Task id or unique prefix.")],
+    *,
+    cwd: Cwd = HERE,
+    config: Config = None,
+    as_json: AsJson = False,
+) -> None:
+    """Stop a task of any process; what it has done is kept."""
+    from ohm_subagents.cli.control import cancel
+    from ohm_subagents.cli.run import Typed
+
+    finish(partial(cancel, task_id, Typed(cwd=directory(cwd, as_json=as_json), config=config, as_json=as_json)))
+
+
+def wait(
+    task_ids: Annotated[list[str], typer.Argument(metavar="id...", help="Task ids or unique prefixes.")],
+    *,
+    timeout: Annotated[
+        float | None, typer.Option("--timeout", help="Wait at most so many seconds; the tasks go on.")
+    ] = None,
+    is_any: Annotated[bool, typer.Option("--any", help="Wait for one of the tasks only.")] = False,
+    cwd: Cwd = HERE,
+    config: Config = None,
+    as_json: AsJson = False,
+) -> None:
+    """Wait until tasks of any process have settled, and print them."""
+    if timeout is not None and timeout <= 0:
+        complain(f"--timeout is {timeout:g}; allowed: seconds above 0.")
+        raise typer.Exit(BAD_USAGE)
+    from ohm_subagents.cli.control import wait
+    from ohm_subagents.cli.run import Typed
+
+    typed = Typed(cwd=directory(cwd, as_json=as_json), config=config, as_json=as_json)
+    finish(partial(wait, task_ids, timeout, typed, is_any=is_any))
+
+
+def top(
+    *,
+    sort: Annotated[str, typer.Option("--sort", help="By cost, time, tokens or profile.")] = "time",
+    settled: Annotated[
+        int | None, typer.Option("--settled", help="Also so many settled ones.", metavar="<int>", parser=typed_count)
+    ] = None,
+    cwd: Cwd = HERE,
+    config: Config = None,
+) -> None:
+    """Show the tasks that all processes run, live, with clocks and costs."""
+    from ohm_subagents.cli.reading import read
+    from ohm_subagents.cli.top import top
+    from ohm_subagents.views import FLEET_SORTS
+
+    wanted: FleetSort | None = next((each for each in FLEET_SORTS if each == sort), None)
+    if wanted is None:
+        complain(f"--sort is '{sort}'; allowed: {', '.join(FLEET_SORTS)}.")
+        raise typer.Exit(BAD_USAGE)
+    read(partial(top, wanted, settled or 0), cwd=cwd, config=config)
+
+
+def requests(*, cwd: Cwd = HERE, config: Config = None, as_json: AsJson = False) -> None:
+    """List what subagents of any process wait for: tool calls to approve, and questions."""
+    from ohm_subagents.cli.reading import read
+    from ohm_subagents.cli.requests import print_requests
+
+    read(partial(print_requests, as_json=as_json), cwd=cwd, config=config, as_json=as_json)
+
+
+def answer(
+    request_id: Annotated[str, typer.Argument(metavar="id", help="Id of the request, or a unique prefix.")],
+    decision: Annotated[str, typer.Argument(metavar="approve|deny|text", help="The answer.")],
+    words: Annotated[
+        list[str] | None, typer.Argument(help="The reason of a denial, or the text that answers a question.")
+    ] = None,
+    *,
+    scope: Annotated[
+        str, typer.Option("--scope", help="Approve this call, all like it of this `task`, or `always`.")
+    ] = "call",
+    cwd: Cwd = HERE,
+    config: Config = None,
+) -> None:
+    """Answer a subagent of any process; a task whose process has ended goes on here."""
+    from ohm_subagents.cli.requests import answer, read_answer
+
+    given = read_answer(decision, " ".join(words or ()), scope)
+    if isinstance(given, str):
+        complain(given)
+        raise typer.Exit(BAD_USAGE)
+    finish(partial(answer, request_id, given, cwd=directory(cwd), config=config))
+
+
+TASK_COMMANDS: Final[Mapping[Callable[..., None], str]] = MappingProxyType(
+    {
+        task: "Show one kept task: its tree and its answer.",
+        diff: "Show what a task did to files of its own.",
+        send: "Send a follow-up to a task of any process.",
+        cancel: "Stop a task of any process.",
+        wait: "Wait until tasks of any process have settled.",
+        top: "Show what all processes run, live.",
+        requests: "List what subagents wait for.",
+        answer: "Answer a subagent that waits.",
+    }
+)
+"""The commands about single tasks, each with its line in the help."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, get_args
 
 from ohm_subagents.cli.reading import NOTHING_KEPT, owner_of
@@ -11,14 +12,16 @@ from ohm_subagents.commands import (
     complain,
     is_terminal,
     print_json,
+    print_styled,
     print_text,
     system_clock,
+    terminal_theme,
     width,
 )
 from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.contract.task import Status
 from ohm_subagents.store import TaskQuery
-from ohm_subagents.views import fit, task_envelope, task_list_lines
+from ohm_subagents.views import task_envelope, task_list_lines, total_line
 
 if TYPE_CHECKING:
     from ohm_subagents.config import OhmConfig
@@ -28,7 +31,9 @@ if TYPE_CHECKING:
 STATUSES = frozenset(get_args(Status))
 
 
-async def print_tasks(query: TaskQuery, limit: int, store: Store, config: OhmConfig, *, as_json: bool) -> int:
+async def print_tasks(
+    query: TaskQuery, limit: int, store: Store, config: OhmConfig, *, with_cost: bool = False, as_json: bool
+) -> int:
     """Print them, in as many lines as there are tasks or, on a terminal, twice as many; return the exit code."""
     if query.status not in {None, *STATUSES}:
         complain(f"No task is ever '{query.status}'. Allowed: {', '.join(sorted(STATUSES))}.")
@@ -43,7 +48,9 @@ async def print_tasks(query: TaskQuery, limit: int, store: Store, config: OhmCon
         kept = store.count(TaskQuery())
         print_text(_without(query, kept, store) if kept else f"No tasks are kept in '{store.place}'.")
     for task in shown:
-        _print_listed(task, store)
+        _print_listed(task, store, with_cost=with_cost)
+    if shown and with_cost:
+        print_text(total_line(shown))
     if more:
         complain(f"{more} more: add --limit {len(shown) + more}")
     return SUCCESS
@@ -70,11 +77,15 @@ def _without(query: TaskQuery, kept: int, store: Store) -> str:
     return f"No task in '{store.place}' has {wanted} (kept there: {kept})."
 
 
-def _print_listed(task: ListedTask, store: Store) -> None:
-    first, second = task_list_lines(task, now_ms=system_clock(), where=owner_of(task, store))
+def _print_listed(task: ListedTask, store: Store, *, with_cost: bool) -> None:
+    found = store.get(task.id) if task.status == "running" else None
+    asks = [f"asks ({one.id})" for one in found.ok_value.requests] if isinstance(found, Ok) else []
+    where = ", ".join(filter(None, [*asks, owner_of(task, store)]))
+    lines = partial(task_list_lines, task, now_ms=system_clock(), where=where, with_cost=with_cost)
     if is_terminal():
-        print_text(f"{fit(first, width())}\n{fit(second, width())}")
+        print_styled("\n".join(lines(width=width(), theme=terminal_theme())))
     else:
+        first, second = lines()
         print_text(f"{first} · {second.strip()}")
 
 

@@ -4,10 +4,12 @@
 that can go wrong; `truncation.truncate` cuts a text, `event_json.event_to_json` writes an event.
 """
 
+from ohm_subagents.contract.account import Account, AccountCharged, Remaining
 from ohm_subagents.contract.activity import Activity, OpenCall
 from ohm_subagents.contract.agent import AgentOptions, SkillOptions, SkillText
 from ohm_subagents.contract.call_rules import CallRules
 from ohm_subagents.contract.commands import (
+    AnswerRequest,
     Cancel,
     Command,
     GetTasks,
@@ -32,9 +34,16 @@ from ohm_subagents.contract.envelope import (
     Envelope,
     Item,
     StatusEnvelope,
-    UsageBlock,
     WaitEnvelope,
     envelope_schema,
+)
+from ohm_subagents.contract.envelope_parts import (
+    ModelUse,
+    RemainingBlock,
+    RequestBlock,
+    UsageBlock,
+    UsageCounts,
+    WorkspaceBlock,
 )
 from ohm_subagents.contract.errors import Category, ErrorCode, OhmError
 from ohm_subagents.contract.event_json import event_from_json, event_to_json
@@ -52,7 +61,6 @@ from ohm_subagents.contract.events import (
     Recorded,
     RequestHeld,
     RequestReleased,
-    RouteResolved,
     RunEnded,
     RunEvent,
     RunStarted,
@@ -67,10 +75,20 @@ from ohm_subagents.contract.events import (
     ToolUpdated,
     UsageAdded,
 )
+from ohm_subagents.contract.feed import FeedRead
 from ohm_subagents.contract.ids import CallId, Clock, SessionId, TaskId
+from ohm_subagents.contract.launch import LaunchRecord, ToolGrant
 from ohm_subagents.contract.limits import Budget, Ceiling, ClockName, Clocks, Extension, Limits, LoopPolicy, LoopStep
 from ohm_subagents.contract.listed_task import ListedTask
 from ohm_subagents.contract.model_pattern import THINKING_LEVELS, ModelPattern, Thinking, parse_model_pattern
+from ohm_subagents.contract.model_route import (
+    INHERIT,
+    FailureClass,
+    ModelRoute,
+    ModelSelected,
+    RouteResolved,
+    failure_class,
+)
 from ohm_subagents.contract.outcome import Cancelled, Failed, Outcome, Succeeded
 from ohm_subagents.contract.place import Nesting, Place
 from ohm_subagents.contract.profile import (
@@ -87,6 +105,7 @@ from ohm_subagents.contract.profile import (
 )
 from ohm_subagents.contract.replies import (
     Accepted,
+    AnswerReply,
     CancelReply,
     CommandRejected,
     ItemRejected,
@@ -98,22 +117,46 @@ from ohm_subagents.contract.replies import (
     TasksReply,
     WaitStatus,
 )
+from ohm_subagents.contract.requests import (
+    Answer,
+    AnswerAwaited,
+    AnsweredBy,
+    AnswerGiven,
+    Approve,
+    Deny,
+    Request,
+    RequestKind,
+    Scope,
+    Text,
+)
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.task import Assignment, Invocation, Route, Run, Status, Task, apply
 from ohm_subagents.contract.text import Redactor
+from ohm_subagents.contract.tool_ceiling import Delegation, ToolCeiling
 from ohm_subagents.contract.truncation import Truncated, shortened, truncate
 from ohm_subagents.contract.usage import Usage
+from ohm_subagents.contract.workspace import WorkspaceKept
 
 __all__ = [
     "ADDITIONS",
+    "INHERIT",
     "THINKING_LEVELS",
     "UNREADABLE_SESSION",
     "Accepted",
+    "Account",
+    "AccountCharged",
     "Activity",
     "AgentEnded",
     "AgentOptions",
+    "Answer",
+    "AnswerAwaited",
     "AnswerForm",
+    "AnswerGiven",
+    "AnswerReply",
+    "AnswerRequest",
+    "AnsweredBy",
     "AnyEnvelope",
+    "Approve",
     "Assignment",
     "BatchEnvelope",
     "BatchStatus",
@@ -134,6 +177,8 @@ __all__ = [
     "Command",
     "CommandRejected",
     "Decision",
+    "Delegation",
+    "Deny",
     "Diagnostic",
     "DiagnosticRaised",
     "Envelope",
@@ -142,6 +187,8 @@ __all__ = [
     "Event",
     "Extension",
     "Failed",
+    "FailureClass",
+    "FeedRead",
     "FileChanged",
     "Finalized",
     "FollowUpTaken",
@@ -154,6 +201,7 @@ __all__ = [
     "Item",
     "ItemRejected",
     "ItemReply",
+    "LaunchRecord",
     "LifecycleEvent",
     "Limits",
     "ListedTask",
@@ -161,6 +209,9 @@ __all__ = [
     "LoopStep",
     "Missing",
     "ModelPattern",
+    "ModelRoute",
+    "ModelSelected",
+    "ModelUse",
     "NamedTool",
     "Nesting",
     "OhmError",
@@ -175,8 +226,13 @@ __all__ = [
     "Profile",
     "Recorded",
     "Redactor",
+    "Remaining",
+    "RemainingBlock",
     "Reply",
+    "Request",
+    "RequestBlock",
     "RequestHeld",
+    "RequestKind",
     "RequestReleased",
     "Result",
     "Rights",
@@ -186,6 +242,7 @@ __all__ = [
     "RunEnded",
     "RunEvent",
     "RunStarted",
+    "Scope",
     "Send",
     "SendReply",
     "Session",
@@ -205,10 +262,13 @@ __all__ = [
     "TaskQueued",
     "TaskSettled",
     "TasksReply",
+    "Text",
     "TextDelta",
     "Thinking",
     "ThinkingDelta",
+    "ToolCeiling",
     "ToolEnded",
+    "ToolGrant",
     "ToolPolicy",
     "ToolStarted",
     "ToolStatus",
@@ -217,15 +277,19 @@ __all__ = [
     "Usage",
     "UsageAdded",
     "UsageBlock",
+    "UsageCounts",
     "Verdict",
     "Wait",
     "WaitEnvelope",
     "WaitStatus",
+    "WorkspaceBlock",
+    "WorkspaceKept",
     "apply",
     "check_cwd",
     "envelope_schema",
     "event_from_json",
     "event_to_json",
+    "failure_class",
     "parse_model_pattern",
     "shortened",
     "truncate",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import MISSING, dataclass, fields
+from typing import TYPE_CHECKING, TypeVar
 
+from ohm_subagents.contract.account import NO_ACCOUNT, Account, AccountCharged
 from ohm_subagents.contract.events import (
     AgentEnded,
     Checkpointed,
@@ -19,8 +20,15 @@ from ohm_subagents.contract.events import (
     ToolUpdated,
     UsageAdded,
 )
+from ohm_subagents.contract.feed import FeedRead
 from ohm_subagents.contract.profile import FINALIZE
-from ohm_subagents.contract.usage import NOTHING_USED, Usage
+from ohm_subagents.contract.usage import NOTHING_USED, ONE_TOOL_CALL, Usage
+from ohm_subagents.contract.workspace import WorkspaceKept
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+RecordT = TypeVar("RecordT")
 
 MAX_EVENTS = 120
 _BETWEEN_TURNS = "\n\n"  # between the texts of two turns, which a tool call or a new run separates
@@ -56,21 +64,52 @@ class Activity:
     """True if the next piece of text continues the last one."""
     files: tuple[str, ...] = ()
     """The files written, in order of their first change; relative to the working directory where they lie in it."""
+    workspace: WorkspaceKept | None = None
+    """The changes to files of its own; None for a task that works on those of its parent, or has changed none."""
     usage: Usage = NOTHING_USED
-    """The sum of what all model requests and tool calls consumed."""
+    """The sum of what all model requests and tool calls of the task itself consumed."""
+    account: Account | None = None
+    """The usage of the tasks below it, and the rest of its budgets; None while there is neither."""
     progress_ms: int | None = None
     """The time of the backend's newest report, in epoch milliseconds."""
     checkpoint: str | None = None
     """The newest conversation state of the backend, in its own text format."""
+    feed: FeedRead | None = None
+    """The newest position in the feed of a backend that goes on without this process; None for any other."""
     finalized: Finalized | None = None
     """The answer that the newest run handed in, unless another tool was called after it."""
+
+    @property
+    def tree_usage(self) -> Usage:
+        """The usage of the task and of all tasks below it, at any depth."""
+        below = None if self.account is None else self.account.below
+        return self.usage if below is None else self.usage + below
 
 
 if TYPE_CHECKING:
     from dataclasses import replace
 
     changed = replace
+
+    def maker(record: type[RecordT]) -> type[RecordT]:
+        """Return the constructor."""
+        return record
+
 else:
+
+    def maker(record: type[RecordT]) -> Callable[..., RecordT]:
+        """Return what does as the constructor, several times as fast: each start makes such records.
+
+        It takes keywords only. `record` is a frozen dataclass without slots, factories and `__post_init__`.
+        """
+        blank = {each.name: None if each.default is MISSING else each.default for each in fields(record)}
+
+        def make(**given: object) -> RecordT:
+            new = object.__new__(record)
+            object.__setattr__(new, "__dict__", blank | given)
+            return new
+
+        return make
 
     def changed(record: object, **changes: object) -> object:
         """Do what `dataclasses.replace` does, several times as fast: this is on the path of every streamed word."""
@@ -97,14 +136,17 @@ def reported(activity: Activity, event: Report, *, at_ms: int) -> Activity:  # n
         case ToolStarted():
             opened = (*activity.open_calls, OpenCall(call_id=event.call_id, tool=event.tool))
             final = activity.finalized if event.tool == FINALIZE else None  # a call after the answer voids it
-            return changed(_called(activity, event, at_ms), finalized=final, open_calls=opened)
+            used = activity.usage + ONE_TOOL_CALL  # as budgets count: one that is cut off was made too
+            return changed(_called(activity, event, at_ms), finalized=final, open_calls=opened, usage=used)
         case ToolUpdated():
             return _called(activity, event, at_ms)
         case ToolEnded():
+            still_open = tuple(call for call in activity.open_calls if call.call_id != event.call_id)
+            has_begun = len(still_open) < len(activity.open_calls)
             return changed(
                 _called(activity, event, at_ms),
-                open_calls=tuple(call for call in activity.open_calls if call.call_id != event.call_id),
-                usage=activity.usage + Usage(tool_calls=1),
+                open_calls=still_open,
+                usage=activity.usage if has_begun else activity.usage + ONE_TOOL_CALL,
                 progress_ms=activity.progress_ms if event.status == "interrupted" else at_ms,
             )
         case UsageAdded():
@@ -112,6 +154,8 @@ def reported(activity: Activity, event: Report, *, at_ms: int) -> Activity:  # n
         case FileChanged():
             files = activity.files if event.path in activity.files else (*activity.files, event.path)
             return changed(activity, progress_ms=at_ms, files=files)
+        case WorkspaceKept():
+            return changed(activity, workspace=event)
         case Checkpointed():
             return changed(activity, checkpoint=event.state)
         case Finalized():  # within its call: one that began since then has voided it
@@ -125,10 +169,15 @@ def reported(activity: Activity, event: Report, *, at_ms: int) -> Activity:  # n
             )
 
 
+def charged(activity: Activity, event: AccountCharged) -> Activity:
+    """Return the activity after something was charged to the task's account."""
+    return changed(activity, account=(activity.account or NO_ACCOUNT).charged(event))
+
+
 def begun(activity: Activity) -> Activity:
     """Return the activity when another run begins: nothing of the one before goes on."""
-    if activity.is_speaking or activity.finalized is not None:
-        return changed(activity, is_speaking=False, finalized=None)
+    if activity.is_speaking or activity.finalized is not None or activity.feed is not None:
+        return changed(activity, is_speaking=False, finalized=None, feed=None)
     return activity
 
 

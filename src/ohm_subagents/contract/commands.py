@@ -13,10 +13,12 @@ from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.ids import SessionId, TaskId
 from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
 from ohm_subagents.contract.profile import Profile
+from ohm_subagents.contract.requests import Answer, AnsweredBy
 from ohm_subagents.contract.task import Invocation
 from ohm_subagents.contract.text import Redactor
 
-Op = Literal["start", "status", "wait", "send", "cancel"]
+Op = Literal["start", "status", "wait", "send", "cancel", "answer"]
+WaitMode = Literal["all", "any"]
 Preface = str | Callable[[], str]
 """Text that precedes a prompt, or a function that makes it, called in a thread when the run begins."""
 
@@ -35,7 +37,11 @@ class Overrides:
     """The choices of one call, in place of those of the profile and of the configuration; None leaves one to them."""
 
     model: str | None = None
-    """A model pattern, as the caller typed it."""
+    """A model pattern, a name of the menu or `inherit`, as the caller typed it."""
+    parent_model: str | None = None
+    """The model that the caller runs on, for `inherit`; None where that is not known."""
+    strict_model: bool | None = None
+    """A run that another model answers fails."""
     backend: str | None = None
     """The id of a backend."""
     limits: Limits | None = None
@@ -48,6 +54,11 @@ class Overrides:
     """Child tools of the call (`ohm_subagents.plugin.Tool`), besides those of the profile."""
     tool_names: tuple[str, ...] = ()
     """Names, and patterns with `*`, of child tools of plugins and MCP servers, besides those of the profile."""
+    allow: tuple[str, ...] | None = None
+    """The most of the profile's tools, and of their calls, that the task has, as a list of a profile names them; None
+    for all. What `tools` and `tool_names` add is not held to it."""
+    deny: tuple[str, ...] = ()
+    """The tools, and the calls, that the task does not have."""
     result_schema: Mapping[str, JsonValue] | None = field(default=None, hash=False)
     """The JSON schema of the answer, which then has to be handed in."""
     misfit: Callable[[str], str | None] | None = None
@@ -131,6 +142,10 @@ class Start:
     """Run the items at the same time instead of one after another."""
     background: bool = False
     """Return as soon as the items are admitted."""
+    background_after_ms: int | None = None
+    """Return after so many milliseconds, though items go on in the background then; None as configured."""
+    may_go_on: bool = False
+    """The caller takes a reply in which tasks go on, though it waits for them."""
     by_program: bool = False
     """A program asks, which may always start in the background; a model may if the configuration says so."""
     budget: Budget | None = None
@@ -163,6 +178,10 @@ class Wait:
     """Ids of tasks, in the order of their replies."""
     timeout_ms: int | None = None
     """The longest wait, in milliseconds; None for no limit."""
+    mode: WaitMode = "all"
+    """With `any`, wait only until one of the tasks is settled or unknown."""
+    until_asked: bool = False
+    """Stop to wait when one of the tasks has a request that waits for an answer, too."""
     op: Literal["wait"] = "wait"
     """The op of the envelope."""
 
@@ -197,4 +216,18 @@ class Cancel:
     """The op of the envelope."""
 
 
-Command = Start | GetTasks | Wait | Send | Cancel
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerRequest:
+    """Answer a request of a subagent."""
+
+    id: str
+    """The id of the request."""
+    answer: Answer
+    """The answer."""
+    by: AnsweredBy = "tool"
+    """Who answers."""
+    op: Literal["answer"] = "answer"
+    """The op of the envelope."""
+
+
+Command = Start | GetTasks | Wait | Send | Cancel | AnswerRequest

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from typing import Generic, Literal
 
-from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter
+from pydantic import JsonValue, TypeAdapter
 from typing_extensions import TypeVar
 
 from ohm_subagents.contract.commands import Op
+from ohm_subagents.contract.envelope_parts import (
+    ModelUse,
+    Record,
+    RemainingBlock,
+    RequestBlock,
+    UsageBlock,
+    WorkspaceBlock,
+)
 from ohm_subagents.contract.errors import Category
 from ohm_subagents.contract.events import Guard
 from ohm_subagents.contract.replies import WaitStatus
@@ -20,6 +28,7 @@ BatchStatus = Literal["accepted", "partial", "completed", "rejected"]
 ADDITIONS = frozenset(
     {
         "usage",
+        "remaining",
         "duration_ms",
         "session_id",
         "diagnostics",
@@ -31,37 +40,17 @@ ADDITIONS = frozenset(
         "queue_position",
         "activity",
         "data",
+        "models_used",
+        "requests",
+        "launch_digest",
+        "served_model",
+        "workspace",
     }
 )
 """The keys that we add to task.v1; none of them changes a documented one."""
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(defer_build=True, frozen=True)
-
-    def payload(self) -> dict[str, JsonValue]:
-        """Return plain JSON, without the keys that do not apply."""
-        return self.model_dump(mode="json", exclude_none=True)
-
-
-class UsageBlock(_Record):
-    """The usage of the task over all its runs; `cost_usd` only when the model has a price."""
-
-    requests: int
-    """Requests to models."""
-    input_tokens: int
-    """Input tokens, cached ones among them."""
-    output_tokens: int
-    """Output tokens."""
-    cached_tokens: int
-    """Input tokens that were read from a provider's cache."""
-    tool_calls: int
-    """Tool calls."""
-    cost_usd: str | None = None
-    """US dollars, as a decimal number; absent while nothing was priced."""
-
-
-class _Failure(_Record):
+class _Failure(Record):
     error_code: str | None = None
     """The code; absent for a success."""
     error_category: Category | None = None
@@ -100,7 +89,20 @@ class _Answered(_Assigned):
     """Code points of `output`."""
 
 
-class _Work(_Answered):
+class _Launched(_Answered):
+    """The session, and the way in which the task was asked for."""
+
+    session_id: str | None = None
+    """The session that `resumes` takes."""
+    resumed_from: str | None = None
+    """The task of the same session that it continues."""
+    launch_digest: str | None = None
+    """The SHA-256 of the launch record: tasks with equal digests were asked for in the same way."""
+    served_model: str | None = None
+    """The model that answered, as the provider says it, where that is another name than the one asked for."""
+
+
+class _Work(_Launched):
     """The facts about one task, in a single result and in an item alike."""
 
     tool_rows: list[str] | None = None
@@ -111,14 +113,14 @@ class _Work(_Answered):
     """The text of the assistant, truncated to `outputMaxChars` code points."""
     usage: UsageBlock | None = None
     """Its consumption; absent while it consumed nothing."""
+    remaining: RemainingBlock | None = None
+    """The rest of its budgets; absent where nothing limits it."""
     duration_ms: int | None = None
     """Milliseconds from the first run to the newest event."""
-    session_id: str | None = None
-    """The session that `resumes` takes."""
-    resumed_from: str | None = None
-    """The task of the same session that it continues."""
     files: list[str] | None = None
     """The files written, in order of their first change."""
+    workspace: WorkspaceBlock | None = None
+    """The changes that it made in a workspace of its own; absent without one, or without any."""
     stopped_by: Guard | None = None
     """The guard that ended the run."""
     last_progress_at_epoch_ms: int | None = None
@@ -127,11 +129,15 @@ class _Work(_Answered):
     """Its place in the queue, 1 for the next to run."""
     activity: str | None = None
     """One line: the newest step of a task that runs."""
+    requests: list[RequestBlock] | None = None
+    """The requests of its subagent that wait for an answer; absent without any."""
+    models_used: list[ModelUse] | None = None
+    """The models that were chosen, oldest first; absent where nothing was to choose."""
     diagnostics: list[str] | None = None
     """Notes about what was not honoured as written."""
 
 
-class _Head(_Record):
+class _Head(Record):
     contract_version: Literal["task.v1"] = "task.v1"
     """The version of this form."""
     op: Op

@@ -74,16 +74,12 @@ class ErrorCode(StrEnum):
         Category.RUNTIME,
         "A model asked for `async: true`, and `subagents.asyncStart` does not allow it.",
     )
-    INVALID_MODEL = _code(
-        "invalid_model", Category.VALIDATION, "A model is not written as `<provider>/<model>[:<thinking>]`."
-    )
+    INVALID_MODEL = _code("invalid_model", Category.VALIDATION, "A model is not `<provider>/<model>[:<thinking>]`.")
     CWD_INVALID = _code("cwd_invalid", Category.VALIDATION, "The `cwd` of an item is relative, or has a `..` in it.")
     CWD_UNREADABLE = _code("cwd_unreadable", Category.VALIDATION, "The working directory is not a readable directory.")
 
     # What the configuration and the policy say
-    CONFIG_INVALID = _code(
-        "task_config_load_failed", Category.RUNTIME, "ohm.json cannot be read; nothing starts until it can."
-    )
+    CONFIG_INVALID = _code("task_config_load_failed", Category.RUNTIME, "ohm.json cannot be read: nothing starts.")
     PROFILE_INVALID = _code("profile_invalid", Category.VALIDATION, "A profile file cannot be used.")
     PROFILE_TOOLS_CONFLICT = _code(
         "profile_tools_conflict", Category.VALIDATION, "An agent profile has both `tools` and `excludeTools`."
@@ -127,14 +123,29 @@ class ErrorCode(StrEnum):
         "task_rehydrated_incomplete", Category.RUNTIME, "The process that ran the task died before the task was over."
     )
     OWNED_ELSEWHERE = _code(
-        "task_owned_elsewhere", Category.RUNTIME, "`send` or `cancel` was called for a task that another process runs."
+        "task_owned_elsewhere", Category.RUNTIME, "The process of a task did not take a command, or ended over it."
     )
+    SERVER_UNREACHABLE = _code("server_unreachable", Category.RUNTIME, "The server of a task is not there, or refuses.")
+    NOT_SERVED = _code("not_served", Category.VALIDATION, "A command cannot be sent to the server of the tasks.")
     SESSION_NOT_FOUND = _code("session_not_found", Category.NOT_FOUND, "No session of this id is kept.")
     SESSION_BUSY = _code("session_busy", Category.RUNTIME, "The session to be resumed is still running.")
     NOT_RESUMABLE = _code("task_not_resumable", Category.RUNTIME, "A follow-up was sent to a settled task.")
-    WAIT_TIMEOUT = _code("task_wait_timeout", Category.RUNTIME, "`timeout_ms` passed before every task was settled.")
+    WAIT_TIMEOUT = _code("task_wait_timeout", Category.RUNTIME, "`timeout_ms` or `background_after_ms` passed first.")
     WAIT_ABORTED = _code("task_wait_aborted", Category.RUNTIME, "The caller aborted the wait; the tasks go on.")
+    UNKNOWN_REQUEST_ID = _code("unknown_request_id", Category.NOT_FOUND, "No subagent has made a request of this id.")
+    REQUEST_CLOSED = _code(
+        "request_closed",
+        Category.RUNTIME,
+        "The request was answered already, or denied when it expired or its run ended.",
+    )
+    ANSWER_NOT_TAKEN = _code(
+        "answer_not_taken",
+        Category.PERSISTENCE,
+        "An answer to a request cannot be stored, or the process that runs the task does not take it in time.",
+    )
+    INVALID_ANSWER = _code("invalid_answer", Category.VALIDATION, "A request is given something that is no answer.")
     DUPLICATE_TASK_ID = _code("duplicate_task_id", Category.RUNTIME, "`new_task_id` returned the id of another task.")
+    WORKSPACE_FAILED = _code("workspace_failed", Category.RUNTIME, "A workspace cannot be made, or its work be kept.")
     BACKEND_FAILED = _code("task_backend_execution_failed", Category.RUNTIME, "The backend failed or raised.")
     BACKEND_TIMEOUT = _code(
         "task_backend_timeout",
@@ -168,6 +179,7 @@ class ErrorCode(StrEnum):
         Category.POLICY,
         "A budget cannot be enforced: the model has no known price, or the backend reports no usage.",
     )
+    RUNNER_LOST = _code("runner_lost", Category.RUNTIME, "The runner of a remote run is gone, or cannot be reached.")
     DEPTH_EXCEEDED = _code("task_depth_exceeded", Category.POLICY, "A subagent may not start subagents this deep.")
     TASK_ABORTED = _code("task_aborted", Category.RUNTIME, "The task was cancelled.")
     EVENT_LOOP_UNSUPPORTED = _code(
@@ -177,6 +189,11 @@ class ErrorCode(StrEnum):
     # What a model provider answered
     MODEL_MISSING = _code("task_model_missing", Category.RUNTIME, "Nothing names a model, and no provider key is set.")
     MODEL_UNKNOWN = _code("model_unknown", Category.NOT_FOUND, "The provider or its model does not exist.")
+    MODEL_MISMATCH = _code(
+        "model_mismatch",
+        Category.POLICY,
+        "Another model answered than the one that was asked for, and `strictModel` forbids it.",
+    )
     MODEL_KEY_MISSING = _code("model_key_missing", Category.RUNTIME, "The key of the provider is not set.")
     PROVIDER_NOT_INSTALLED = _code(
         "provider_not_installed",
@@ -278,6 +295,5 @@ _TELLING = (
 
 def _category_of(code: str) -> Category:
     """Return the category of a code that we do not declare; no plugin's failure is a fault of the payload."""
-    return next(
-        (category for category, words in _TELLING if any(word in str(code) for word in words)), Category.RUNTIME
-    )
+    told = (category for category, words in _TELLING if any(word in str(code) for word in words))
+    return next(told, Category.RUNTIME)

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
+from ohm_subagents.contract.account import AccountCharged
 from ohm_subagents.contract.errors import as_declared
 from ohm_subagents.contract.events import Checkpointed, Event, RunEnded, TaskEvent, TaskSettled, UsageAdded
 from ohm_subagents.contract.outcome import Failed
@@ -33,12 +34,17 @@ def event_to_json(event: Event | TaskEvent, *, with_state: bool = False) -> dict
         written = event_to_json(event.event, with_state=with_state)
         return {"version": VERSION, "task_id": event.task_id, "at_ms": event.at_ms, **written}
     fields: dict[str, JsonValue] = events().dump_python(event, mode="json")
-    if isinstance(event, UsageAdded) and event.usage.cost_usd is not None:
-        usage = dict(fields["usage"] if isinstance(fields["usage"], dict) else {})
-        fields["usage"] = {**usage, "cost_usd": float(event.usage.cost_usd)}
+    if isinstance(event, UsageAdded | AccountCharged):
+        fields |= {name: _with_plain_cost(fields[name]) for name in ("usage", "remaining") if fields.get(name)}
     if isinstance(event, Checkpointed) and not with_state:
         del fields["state"]
     return {"version": VERSION, **fields}
+
+
+def _with_plain_cost(amounts: JsonValue) -> JsonValue:
+    if not isinstance(amounts, dict) or not isinstance(amounts["cost_usd"], str):
+        return amounts
+    return {**amounts, "cost_usd": float(amounts["cost_usd"])}
 
 
 def event_from_json(fields: Mapping[str, object]) -> Event:

@@ -9,16 +9,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from ohm_subagents.contract.account import AccountCharged
 from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.feed import FeedRead
 from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.limits import ClockName, LoopStep
+from ohm_subagents.contract.model_route import ModelSelected, RouteResolved
 from ohm_subagents.contract.outcome import Outcome
+from ohm_subagents.contract.requests import AnswerAwaited, AnswerGiven
 from ohm_subagents.contract.usage import Usage
+from ohm_subagents.contract.workspace import WorkspaceKept
 
 ToolStatus = Literal["success", "error", "interrupted"]
 FinalStatus = Literal["SUCCESS", "ERROR"]
-Guard = ClockName | Literal["loop", "requests", "tokens", "cost", "tool_calls", "wall"]
-"""A clock, the loop guard, or one of the budgets."""
+Guard = ClockName | Literal["loop", "requests", "tokens", "cost", "tool_calls", "wall", "model"]
+"""A clock, the loop guard, one of the budgets, or the demand for one model (`strictModel`)."""
 
 
 class _Event:
@@ -115,22 +120,6 @@ class FileChanged(_Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RouteResolved(_Event):
-    """The route of the run is known; an empty field keeps the value before it."""
-
-    TEXTS: ClassVar = ("provider", "model")
-    provider: str = ""
-    """The id of the model's provider."""
-    model: str = ""
-    """The id of the model."""
-    runtime: str = ""
-    """The backend that really runs the task."""
-    route: str = ""
-    """The way that was taken to it."""
-    kind: Literal["route_resolved"] = "route_resolved"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class UsageAdded(_Event):
     """Usage to be added to the task's total."""
 
@@ -172,6 +161,7 @@ Report = (
     | ToolEnded
     | UsageAdded
     | FileChanged
+    | WorkspaceKept
     | Checkpointed
     | Finalized
     | AgentEnded
@@ -267,8 +257,12 @@ class GuardTripped(_Event):
     kind: Literal["guard_tripped"] = "guard_tripped"
 
 
+Pause = RequestHeld | RequestReleased | AnswerAwaited | AnswerGiven
+"""The events around what a run waits for; that does not count as its time."""
+Limit = GuardTripped | AccountCharged
+"""The events of clocks, the loop guard and budgets."""
 LifecycleEvent = (
-    TaskQueued | RunStarted | FollowUpTaken | RequestHeld | RequestReleased | GuardTripped | RunEnded | TaskSettled
+    TaskQueued | RunStarted | ModelSelected | FollowUpTaken | FeedRead | Pause | Limit | RunEnded | TaskSettled
 )
 Event = RunEvent | LifecycleEvent
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from secrets import token_hex
 from typing import NewType
 
 TaskId = NewType("TaskId", str)
@@ -26,3 +27,8 @@ def task_ids(clock: Clock, *, first: int = 1) -> Callable[[], TaskId]:
         return TaskId(f"task_{clock()}_{sequence:04d}")
 
     return next_id
+
+
+def secret_task_id() -> TaskId:
+    """Make an id that nobody guesses, for tasks that whoever knows their ids may read and cancel."""
+    return TaskId(f"task_{token_hex(16)}")

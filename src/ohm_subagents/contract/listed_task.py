@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ohm_subagents.contract.account import Account
 from ohm_subagents.contract.ids import CallId, SessionId, TaskId
-from ohm_subagents.contract.task import TERMINAL, Status
+from ohm_subagents.contract.task import TERMINAL, UNAVAILABLE, Status
 from ohm_subagents.contract.usage import Usage
 
 if TYPE_CHECKING:
@@ -36,11 +37,19 @@ class ListedTask:
     ended_ms: int | None
     """The time at which the task settled, in epoch milliseconds."""
     usage: Usage
-    """The sum of what all model requests and tool calls consumed."""
+    """The sum of what all model requests and tool calls of the task itself consumed."""
+    parent: TaskId | None = None
+    """The task whose subagent started this one."""
+    account: Account | None = None
+    """The usage of the tasks below it, and the rest of its budgets; None while there is neither."""
+
+    model: str | None = None
+    """The model that works on the task, as `<provider>/<model>`; None while it is not known."""
 
     @classmethod
     def of(cls, task: Task) -> ListedTask:
         """Return what a list shows of a task."""
+        route = task.route
         return cls(
             id=task.id,
             session_id=task.session_id,
@@ -52,7 +61,16 @@ class ListedTask:
             started_ms=task.started_ms,
             ended_ms=task.ended_ms,
             usage=task.activity.usage,
+            parent=task.assignment.parent,
+            account=task.activity.account,
+            model=None if UNAVAILABLE in {route.provider, route.model} else f"{route.provider}/{route.model}",
         )
+
+    @property
+    def tree_usage(self) -> Usage:
+        """The usage of the task and of all tasks below it, at any depth."""
+        below = None if self.account is None else self.account.below
+        return self.usage if below is None else self.usage + below
 
     @property
     def is_terminal(self) -> bool:

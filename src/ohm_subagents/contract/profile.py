@@ -15,11 +15,14 @@ from ohm_subagents.contract.limits import Budget, Ceiling, Limits
 from ohm_subagents.contract.model_pattern import ModelPattern
 
 InputRole = Literal["prompt", "context", "files", "description"]
-Verdict = Literal["allow", "deny"]
+StartVerdict = Literal["allow", "deny"]
+Verdict = StartVerdict | Literal["ask"]
 CHILD_TOOLS: Final = ("read", "bash", "edit", "write", "grep", "find", "ls", "code_search")
 """The tools that come with every subagent, in the order in which every list gives them; tools of plugins follow."""
 READING_TOOLS: Final = ("read", "grep", "find", "ls", "code_search")
 """The child tools that change nothing and start nothing."""
+ASK_PARENT: Final = "ask_parent"
+"""The tool by which a subagent asks whoever has started it; only subagents whose list names it have it."""
 FINALIZE: Final = "subagent_finalize"
 """The tool with which a subagent hands in its answer; only subagents whose profile demands it have it."""
 
@@ -61,6 +64,8 @@ class Rights:
 
     tools: ToolPolicy = ToolPolicy()
     """The child tools that it may use."""
+    delegate: tuple[str, ...] = ()
+    """Profiles that get the tools of their own configuration where it starts them, and not at most its own."""
     env: tuple[str, ...] = ()
     """Variables of this process that a command-line agent which runs the profile may see."""
     agent: AgentOptions | None = None
@@ -94,8 +99,22 @@ class AnswerForm:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Profile(Rights, Bounds, AnswerForm):
-    """A kind of subagent: its prompt and its model, and by its bases its rights, its bounds and its answer's form."""
+class OwnModel:
+    """The model of a subagent."""
+
+    model: ModelPattern | None = None
+    """Its own choice of a model; None leaves it to the configuration."""
+    model_name: str = ""
+    """A name of the menu `subagents.models`, or `inherit`, in place of `model`; empty for neither."""
+    fallback_model: ModelPattern | None = None
+    """The model where nothing else names one and no provider's key is set."""
+    strict_model: bool | None = None
+    """A run that another model answers fails; None leaves it to the configuration."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Profile(OwnModel, Rights, Bounds, AnswerForm):
+    """A kind of subagent: its prompt, and by its bases its model, its rights, its bounds and its answer's form."""
 
     id: str
     """The name that callers use, compared without case."""
@@ -111,10 +130,6 @@ class Profile(Rights, Bounds, AnswerForm):
     """It is a direct tool besides."""
     internal: bool = False
     """It is hidden and does not run unless `allowInternalRouting` is set."""
-    model: ModelPattern | None = None
-    """Its own choice of a model; None leaves it to the configuration."""
-    fallback_model: ModelPattern | None = None
-    """The model where nothing else names one and no provider's key is set."""
     backend: str | None = None
     """The backend that it runs on; None leaves it to the configuration."""
     inputs: tuple[InputSpec, ...] = ()
@@ -150,8 +165,10 @@ class Decision:
     """A verdict; the most restrictive one wins."""
 
     verdict: Verdict
-    """Allow or deny."""
+    """Allow or deny; of a call of a tool also ask: somebody decides before it runs."""
     source: str
     """The origin of the decision: the file and the key, or the plugin."""
     reason: str = ""
     """The reason, for people."""
+    is_default: bool = False
+    """True for an ask that only the rules of a built-in profile make: allowed where nobody can answer."""

@@ -10,7 +10,8 @@ from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.task import Invocation, Run, Status, Task
 
-WaitStatus = Literal["completed", "timeout", "aborted"]
+WaitStatus = Literal["completed", "asked", "timeout", "aborted"]
+"""The end of a wait; `asked` means that a task has a request that waits for an answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +116,16 @@ class CancelReply:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerReply:
+    """The reply to `AnswerRequest`, if the answer counts."""
+
+    task: Task
+    """The newest state of the task that asked."""
+    op: Literal["answer"] = "answer"
+    """The op of the envelope."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CommandRejected:
     """The whole command was refused; nothing has started."""
 
@@ -136,4 +147,15 @@ class CommandRejected:
     """The items that were to start."""
 
 
-Reply = StartReply | TasksReply | SendReply | CancelReply | CommandRejected
+Reply = StartReply | TasksReply | SendReply | CancelReply | CommandRejected | AnswerReply
+
+
+def tasks_of(reply: Reply) -> tuple[Task, ...]:
+    """Return the tasks of a reply as it shows them."""
+    match reply:
+        case StartReply(items=items) | TasksReply(items=items):
+            return tuple(item.task for item in items if isinstance(item, Accepted))
+        case SendReply(task=task) | CancelReply(task=task) | AnswerReply(task=task):
+            return (task,)
+        case CommandRejected():
+            return ()

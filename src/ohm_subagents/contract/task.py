@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from ohm_subagents.contract.activity import Activity, begun, changed, reported, run_ended
+from ohm_subagents.contract.account import AccountCharged
+from ohm_subagents.contract.activity import Activity, begun, changed, charged, maker, reported, run_ended
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.events import (
@@ -17,14 +18,17 @@ from ohm_subagents.contract.events import (
     Report,
     RequestHeld,
     RequestReleased,
-    RouteResolved,
     RunEnded,
     RunStarted,
     TaskQueued,
     TaskSettled,
 )
+from ohm_subagents.contract.feed import FeedRead
 from ohm_subagents.contract.ids import CallId, SessionId, TaskId
+from ohm_subagents.contract.launch import LaunchRecord
+from ohm_subagents.contract.model_route import ModelSelected, RouteResolved
 from ohm_subagents.contract.outcome import Cancelled, Failed, Outcome, Succeeded
+from ohm_subagents.contract.requests import AnswerAwaited, AnswerGiven, Request, still_open
 
 Status = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 Invocation = Literal["task-routed", "primary-tool"]
@@ -45,6 +49,10 @@ class Route:
     """The backend that really runs the task."""
     route: str
     """The way that was taken to it."""
+    models_used: tuple[ModelSelected, ...] = ()
+    """The models that were chosen, oldest first; empty where nothing was to choose."""
+    served_model: str = ""
+    """The model that answers, as the provider or the agent says it; empty while it is not known."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +82,23 @@ class Run:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Assignment:
+class Origin:
+    """The way in which a task came about."""
+
+    invocation: Invocation
+    """The kind of tool that started the task."""
+    parent: TaskId | None = None
+    """The task whose subagent started this one."""
+    call: CallId | None = None
+    """The call of a program that started the task (`Ohm.begin`)."""
+    suite: str = ""
+    """The tool suite that the profile is from; empty for one of the catalogue."""
+    resumed_from: TaskId | None = None
+    """The settled task of the same session that this one continues."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assignment(Origin):
     """The request, its profile and its backend: fixed when the task is admitted."""
 
     profile: str
@@ -85,26 +109,18 @@ class Assignment:
     """The title of the task, in a few words, trimmed."""
     prompt: str
     """The first prompt, trimmed."""
-    invocation: Invocation
-    """The kind of tool that started the task."""
     backend: str
     """The label of the backend that was chosen at admission; `Task.route` tells which one works now."""
     created_ms: int
     """The time of admission, in epoch milliseconds."""
-    parent: TaskId | None = None
-    """The task whose subagent started this one."""
-    suite: str = ""
-    """The tool suite that the profile is from; empty for one of the catalogue."""
     cwd: str | None = None
     """The working directory that the call named."""
-    call: CallId | None = None
-    """The call of a program that started the task (`Ohm.begin`)."""
     answer: Literal["json"] | None = None
     """The form of the answer where a schema demands one; None for a text."""
-    resumed_from: TaskId | None = None
-    """The settled task of the same session that this one continues."""
     unkept: tuple[str, ...] = ()
     """The options of the start that no store keeps: `profile` for one of a program's own, `tools` for functions."""
+    outlives: bool = False
+    """True if its backend goes on with a run whose process has died (`Capability.ATTACHES`)."""
     inherited: tuple[Run, ...] = ()
     """The newest runs of the tasks that this one continues, oldest first."""
 
@@ -123,6 +139,8 @@ class Task:
     """The reports of the backend so far."""
     route: Route
     """The model and the backend that work on it now."""
+    launch: LaunchRecord | None = None
+    """The settings that it was admitted with; None for a task that an earlier version has kept."""
     status: Status = "queued"
     """The state of the task."""
     summary: str
@@ -139,6 +157,8 @@ class Task:
     """Notes about everything that was not honoured as written."""
     error: OhmError | None = None
     """The reason of a failure; None unless the task failed."""
+    requests: tuple[Request, ...] = ()
+    """The requests of its subagent that nobody has answered yet, oldest first; its run waits for them."""
 
     @property
     def is_terminal(self) -> bool:
@@ -164,7 +184,10 @@ class Task:
         return ""
 
 
-def apply(task: Task, event: Event, *, at_ms: int) -> Task:  # noqa: C901  one arm an event is the point
+_new_run = maker(Run)
+
+
+def apply(task: Task, event: Event, *, at_ms: int) -> Task:  # noqa: C901, PLR0912  one arm an event is the point
     """Return the next state of `task`. Pure; never raises. A settled task never changes, whatever event comes late."""
     if task.status in TERMINAL:
         return task
@@ -183,25 +206,40 @@ def apply(task: Task, event: Event, *, at_ms: int) -> Task:  # noqa: C901  one a
             taken = replace(task.runs[-1], follow_ups=(*task.runs[-1].follow_ups, event.prompt))
             quiet = changed(task.activity, is_speaking=False)
             return changed(task, updated_ms=at_ms, activity=quiet, runs=(*task.runs[:-1], taken))
-        case RouteResolved():
-            return changed(task, updated_ms=at_ms, route=_merged(task.route, event))
+        case RouteResolved() | ModelSelected():
+            return _routed(task, event, at_ms)
         case GuardTripped():
             if event.step == "stop":
                 stopped = tuple(replace(run, stopped_by=event.guard) for run in task.runs[-1:])
                 return changed(task, updated_ms=at_ms, runs=(*task.runs[:-1], *stopped))
             warning = Diagnostic(subject=event.guard, message=event.message)
             return changed(task, updated_ms=at_ms, diagnostics=(*task.diagnostics, warning))
+        case FeedRead():
+            return changed(task, updated_ms=at_ms, activity=changed(task.activity, feed=event))
+        case AnswerAwaited() | AnswerGiven():
+            return changed(task, updated_ms=at_ms, requests=still_open(task.requests, event))
+        case AccountCharged():
+            return changed(task, updated_ms=at_ms, activity=charged(task.activity, event))
         case DiagnosticRaised():
             return changed(task, updated_ms=at_ms, diagnostics=(*task.diagnostics, event.diagnostic))
 
 
-def _merged(route: Route, event: RouteResolved) -> Route:
-    return Route(
+def _routed(task: Task, event: RouteResolved | ModelSelected, at_ms: int) -> Task:
+    route = task.route
+    if isinstance(event, ModelSelected):
+        is_new = event not in route.models_used[-1:]  # the next run of a task begins with the same one
+        route = replace(route, models_used=(*route.models_used, event)) if is_new else route
+        return changed(task, updated_ms=at_ms, route=route, activity=changed(task.activity, is_speaking=False))
+    route = Route(
         provider=event.provider or route.provider,
         model=event.model or route.model,
         runtime=event.runtime or route.runtime,
         route=event.route or route.route,
+        models_used=route.models_used,
+        served_model=event.served_model or ("" if event.model else route.served_model),
     )
+    launch = task.launch and task.launch.run_by(event.program, event.program_version)
+    return changed(task, updated_ms=at_ms, route=route, launch=launch)
 
 
 def _run_started(task: Task, event: RunStarted, at_ms: int) -> Task:
@@ -211,7 +249,7 @@ def _run_started(task: Task, event: RunStarted, at_ms: int) -> Task:
         status="running",
         activity=begun(task.activity),
         started_ms=task.started_ms or at_ms,
-        runs=(*task.runs, Run(prompt=event.prompt, started_ms=at_ms, is_follow_up=event.is_follow_up)),
+        runs=(*task.runs, _new_run(prompt=event.prompt, started_ms=at_ms, is_follow_up=event.is_follow_up)),
         summary=f"{'Continuing' if task.runs else 'Starting'} {task.assignment.name}: {task.assignment.description}",
     )
 
@@ -235,6 +273,7 @@ def _run_ended(task: Task, event: RunEnded, at_ms: int) -> Task:
         updated_ms=at_ms,
         runs=(*task.runs[:-1], ended),
         activity=run_ended(task.activity),
+        requests=(),
         summary=event.summary or task.summary,
     )
 

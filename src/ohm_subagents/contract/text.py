@@ -15,15 +15,11 @@ def encodable(text: str) -> str:
 
 def encodable_json(value: JsonValue) -> JsonValue:
     """Do the same with every text in a JSON value, keys included."""
-    match value:
-        case str():
-            return encodable(value)
-        case list():
-            return [encodable_json(item) for item in value]
-        case dict():
-            return {encodable(key): encodable_json(item) for key, item in value.items()}
-        case _:
-            return value
+    if isinstance(value, str):
+        return value if value.isascii() else encodable(value)
+    if isinstance(value, dict):
+        return {key if key.isascii() else encodable(key): encodable_json(item) for key, item in value.items()}
+    return [encodable_json(item) for item in value] if isinstance(value, list) else value
 
 
 class Redactor(Protocol):

@@ -57,6 +57,8 @@ class Usage:
 
 
 NOTHING_USED = Usage()
+ONE_REQUEST: Final = Usage(requests=1)
+ONE_TOOL_CALL: Final = Usage(tool_calls=1)
 MOST: Final = 2**53 - 1
 """The largest count that every reader of JSON can read."""
 MOST_USD: Final = Decimal(10**12)

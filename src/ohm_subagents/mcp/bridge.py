@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from ohm_subagents.mcp.bridge_server import BridgeServer
-    from ohm_subagents.plugin import Sink
+    from ohm_subagents.plugin import Gate, Sink
     from ohm_subagents.suite import Tool
 
 _SERVER: Final = "ohm_subagents.mcp.bridge_server"
@@ -81,18 +81,20 @@ class ToolBridge:
             group.cancel_scope.cancel()
 
     @asynccontextmanager
-    async def offer(self, tools: Sequence[Tool], sink: Sink) -> AsyncGenerator[Result[Endpoint, OhmError]]:
+    async def offer(
+        self, tools: Sequence[Tool], sink: Sink, gate: Gate | None = None
+    ) -> AsyncGenerator[Result[Endpoint, OhmError]]:
         """Serve the child tools of a run until this is left, then end their calls and refuse new ones.
 
         Calls run in the caller's task, under its cancel scope. They are emitted as `ToolStarted`, `ToolUpdated` and
         `ToolEnded` under the tools' own names, so leave out what the agent itself reports of them. An `Err` says why
-        there is no server.
+        there is no server. `gate`: that of the run, which is asked before each call.
         """
         server = await self._started()
         if isinstance(server, Err):
             yield server
             return
-        token, offer = token_urlsafe(32), Offer(tools, sink, self._numbers)
+        token, offer = token_urlsafe(32), Offer(tools, sink, self._numbers, gate)
         names = {name: tool.name for name, tool in offer.tools.items()}
         endpoint = Endpoint(
             url=server.ok_value.url,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ohm_subagents.commands import BAD_USAGE, HERE, Config, Cwd, complain, directory, finish
+from ohm_subagents.commands import BAD_USAGE, HERE, Config, Cwd, Server, complain, directory, finish
 
 
 def mcp(
@@ -24,6 +24,7 @@ def mcp(
         bool,
         typer.Option("--structured", help="Send envelopes as structured content; some clients show models only that."),
     ] = False,
+    server: Server = None,
     cwd: Cwd = HERE,
     config: Config = None,
 ) -> None:
@@ -36,7 +37,7 @@ def mcp(
         raise typer.Exit(BAD_USAGE)
     from ohm_subagents.mcp.options import ServerOptions
 
-    options = ServerOptions(cwd=place, config=config, structured=structured)
+    options = ServerOptions(cwd=place, config=config, server=server, structured=structured)
     if http is None:
         from ohm_subagents.mcp.stdio import serve_stdio
 

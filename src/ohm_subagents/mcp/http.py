@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from hmac import compare_digest
-from secrets import token_hex, token_urlsafe
+from secrets import token_urlsafe
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from anyio.lowlevel import checkpoint
@@ -14,6 +14,7 @@ from ohm_subagents import Ohm
 from ohm_subagents.commands import BAD_USAGE, MAX_MESSAGE_BYTES, SUCCESS, complain, report, until_signal
 from ohm_subagents.config import process_env
 from ohm_subagents.contract import Err, Ok, Result
+from ohm_subagents.contract.ids import secret_task_id
 from ohm_subagents.mcp.guard import Guard
 from ohm_subagents.mcp.listening import listener_at, serve
 from ohm_subagents.mcp.options import PATH
@@ -66,7 +67,8 @@ async def serve_http(options: ServerOptions, typed: str, *, origins: tuple[str, 
         token = given or token_urlsafe(24)
         if not given:
             complain(f"Token of this run: {token} (set {TOKEN} for one of your own).")
-        async with Ohm.open(cwd=options.cwd, config=options.config, new_task_id=_new_task_id) as ohm:
+        secret = None if options.server else secret_task_id  # a server makes no other ids
+        async with Ohm.open(cwd=options.cwd, config=options.config, server=options.server, new_task_id=secret) as ohm:
             report(ohm.diagnostics)
             server = server_of(ohm, {}, structured=options.structured)
             sessions = StreamableHTTPSessionManager(server, max_request_body_size=MAX_MESSAGE_BYTES)
@@ -103,8 +105,3 @@ def _token_fault(at: Address, token: str) -> str | None:
             f"{TOKEN} has {len(token)} characters; allowed: {SHORTEST_TOKEN} or more, printable ASCII without spaces."
         )
     return None
-
-
-def _new_task_id() -> str:
-    """Make an id that nobody guesses: whoever has the token and the id of a task may read it."""
-    return f"task_{token_hex(16)}"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
     from ohm_subagents.contract import ToolStatus
-    from ohm_subagents.plugin import JsonObject, Sink
+    from ohm_subagents.plugin import Gate, JsonObject, Sink
     from ohm_subagents.suite import Tool
 
 _MAX_NAME: Final = 48
@@ -41,12 +41,13 @@ class _Call:
 class Offer:
     """The tools of one run."""
 
-    def __init__(self, tools: Sequence[Tool], sink: Sink, numbers: Iterator[int]) -> None:
-        """`numbers`: those of calls, for ids that no other run has."""
+    def __init__(self, tools: Sequence[Tool], sink: Sink, numbers: Iterator[int], gate: Gate | None = None) -> None:
+        """`numbers`: those of calls, for ids that no other run has. `gate`: asked before each call."""
         self.tools: Mapping[str, Tool] = {_listed_name(tool.name): tool for tool in tools}
         self.listed = anyio.Event()
         self._sink = sink
         self._numbers = numbers
+        self._gate = gate
         self.begun = 0
         self._open: set[_Call] = set()
         self._calls, self._called = anyio.create_memory_object_stream[_Call](float("inf"))
@@ -102,11 +103,19 @@ class Offer:
         self._sink.emit(ToolStarted(call_id=call_id, tool=name, args=args))
         status: ToolStatus = "interrupted"
         with call.scope:
-            call.result = await call_child_tool(call.tool, call.arguments, call_id=call_id, sink=self._sink)
+            call.result = await self._result(call, call_id)
             status = "error" if call.result.is_error else "success"
         text = _LEFT if status == "interrupted" else call.result.text
         self._sink.emit(ToolEnded(call_id=call_id, tool=name, status=status, text=text))
         call.done.set()
+
+    async def _result(self, call: _Call, call_id: str) -> ToolResult:
+        refusal = None
+        if self._gate is not None:
+            refusal = await self._gate.tool(call.tool.name, call.arguments, call_id=call_id)
+        if refusal is not None:
+            return ToolResult(text=refusal, details={}, is_error=True)
+        return await call_child_tool(call.tool, call.arguments, call_id=call_id, sink=self._sink)
 
 
 async def _cancel_after(left: anyio.Event, scope: anyio.CancelScope) -> None:

@@ -28,5 +28,7 @@ class ServerOptions:
     """The directory that subagents work in."""
     config: Path | None = None
     """An ohm.json in place of the user's and the project's."""
+    server: str | None = None
+    """The server that owns the tasks, `auto` or the path of its socket; None for this process."""
     structured: bool = False
     """Send the envelope as structured content too."""

@@ -19,13 +19,14 @@ ENVELOPE: Final = "ohm/envelope"
 _ANY_OBJECT: Final = {"type": "object"}
 
 
-def tool_entry(tool: OhmTool, *, structured: bool) -> Tool:
-    """Describe a tool for a client."""
+def tool_entry(tool: OhmTool, *, structured: bool, more: str = "") -> Tool:
+    """Describe a tool for a client; `more` is a further paragraph."""
     rules = "".join(f"\n- {rule}" for rule in tool.prompt_guidelines)
+    parts = (tool.description, more, f"Rules:{rules}" if rules else "")
     return Tool(
         name=tool.name,
         title=tool.label,
-        description=f"{tool.description}\n\nRules:{rules}" if rules else tool.description,
+        description="\n\n".join(filter(None, parts)),
         input_schema=dict(tool.input_schema),
         output_schema=dict(_ANY_OBJECT) if structured else None,
         annotations=ToolAnnotations(title=tool.label),

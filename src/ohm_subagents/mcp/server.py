@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from contextlib import closing, suppress
+from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import anyio
 from mcp.server import Server
-from mcp_types import CallToolResult, ListToolsResult, TextContent
+from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolResult, InputRequiredResult, ListToolsResult, TextContent
+from mcp_types.jsonrpc import INVALID_PARAMS
 
-from ohm_subagents import ClosedError
-from ohm_subagents.mcp.options import CLIENT_LEFT, INSTRUCTIONS, NAME, TASKS_EXTENSION
-from ohm_subagents.mcp.results import call_result, progress_line, tool_entry
+from ohm_subagents import Call, ClosedError
+from ohm_subagents.mcp.arrivals import ARRIVAL, Arrivals, with_arrivals
+from ohm_subagents.mcp.options import INSTRUCTIONS, NAME, TASKS_EXTENSION
+from ohm_subagents.mcp.parameters import ParameterCheck
+from ohm_subagents.mcp.requests import forms_of
+from ohm_subagents.mcp.results import call_result, tool_entry
+from ohm_subagents.mcp.rounds import LiveCall
 from ohm_subagents.mcp.tasks import TaskParams, Tasks, UpdateParams, takes_tasks
 
 if TYPE_CHECKING:
-    from mcp.server.session import ServerSession
+    from collections.abc import AsyncGenerator
+
     from mcp_types import CallToolRequestParams, PaginatedRequestParams
 
-    from ohm_subagents import Call, CallOptions, Ohm
+    from ohm_subagents import CallOptions, Ohm
     from ohm_subagents.mcp.tasks import Context
-    from ohm_subagents.suite import ToolResult
 
 
 def server_of(ohm: Ohm, options: CallOptions, *, structured: bool) -> Server[Any]:
@@ -34,6 +40,7 @@ def server_of(ohm: Ohm, options: CallOptions, *, structured: bool) -> Server[Any
         on_list_tools=calls.list_tools,
         on_call_tool=calls.call_tool,  # type: ignore[arg-type]  # the result of an extension is a plain object
     )
+    server.middleware.append(ParameterCheck(server))
     server.extensions[TASKS_EXTENSION] = {}
     server.add_request_handler("tasks/get", TaskParams, calls.tasks.get)
     server.add_request_handler("tasks/update", UpdateParams, calls.tasks.update)
@@ -48,79 +55,82 @@ class _Calls:
         self._ohm = ohm
         self._options = options
         self._structured = structured
+        self._asked: dict[str, LiveCall] = {}
+        """The calls whose clients were sent away with requests, by their ids."""
         self.tasks = Tasks(ohm, structured=structured)
+        self._arrivals = Arrivals(ohm)
 
-    async def list_tools(self, _context: Context, _params: PaginatedRequestParams | None) -> ListToolsResult:
+    async def list_tools(self, context: Context, _params: PaginatedRequestParams | None) -> ListToolsResult:
+        arrival = ARRIVAL if self._arrivals.mailbox(context) is not None else ""
+        tools = self._ohm.tools.values()
         return ListToolsResult(
-            tools=[tool_entry(tool, structured=self._structured) for tool in self._ohm.tools.values()]
+            tools=[
+                tool_entry(tool, structured=self._structured, more=arrival if tool.name == "task" else "")
+                for tool in tools
+            ]
         )
 
-    async def call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult | dict[str, Any]:
-        """Carry out a call. A client that cancels it, or goes away, ends it, unless it is a task by then."""
-        frames = _Frames()
-        with closing(frames):
-            try:
-                call = await self._ohm.begin(params.name, params.arguments or {}, on_update=frames.add, **self._options)
-            except ClosedError as closed:
-                return CallToolResult(content=[TextContent(type="text", text=f"{closed}")], is_error=True)
-            try:
-                if takes_tasks(context) and await frames.come_before_the_end(call):
-                    return await self.tasks.created(call)
-                await frames.sent(call, context)
-            except anyio.get_cancelled_exc_class():
-                with anyio.CancelScope(shield=True):
-                    await call.cancel()
-                raise
-            return call_result(await call.wait(), structured=self._structured)
+    async def call_tool(
+        self, context: Context, params: CallToolRequestParams
+    ) -> CallToolResult | InputRequiredResult | dict[str, Any]:
+        """Carry out a call. A client that cancels it, or goes away, ends it, unless it is a task by then.
 
+        Where somebody has to answer first, a client of the newer protocol is sent away with the requests, and comes
+        again with the answers and the id of the call.
+        """
+        if params.request_state is not None:
+            return await self._continued(context, params, params.request_state)
+        live = LiveCall(self._ohm)
+        try:
+            mailbox = self._arrivals.mailbox(context)
+            begin = self._ohm.begin if mailbox is None else mailbox.begin
+            call = await begin(params.name, params.arguments or {}, on_update=live.add, **self._options)
+        except ClosedError as closed:
+            live.end()
+            return CallToolResult(content=[TextContent(type="text", text=f"{closed}")], is_error=True)
+        live.begin(call, context)
+        async with self._held(live):
+            is_task = takes_tasks(context) and await live.comes_before_the_end()
+            answer = await (self.tasks.created(call) if is_task else self._round(live, context))
+            return await with_arrivals(answer, call, mailbox)
 
-class _Frames:
-    """The progress of one call, for the client that waits for it."""
+    async def _continued(
+        self, context: Context, params: CallToolRequestParams, call_id: str
+    ) -> CallToolResult | InputRequiredResult:
+        """Give the answers that a client brings, and go on with its call."""
+        live = self._asked.pop(call_id, None) or self._earlier(context, call_id)
+        async with self._held(live):
+            await live.answered(params.input_responses or {})
+            return await self._round(live, context)
 
-    def __init__(self) -> None:
-        self._new, self._lines = anyio.create_memory_object_stream[str](float("inf"))
-        self._first = anyio.Event()
+    def _earlier(self, context: Context, call_id: str) -> LiveCall:
+        """Return a call of a server process that has ended since; its tasks go on here once they are answered."""
+        call = self._ohm.handle(call_id)
+        if not isinstance(call, Call):
+            raise MCPError(code=INVALID_PARAMS, message=f"There is no call {call_id!r:.80} that could go on.")
+        live = LiveCall(self._ohm)
+        live.begin(call, context)
+        return live
 
-    def add(self, frame: ToolResult) -> None:
-        self._first.set()
-        with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):  # nobody waits any more
-            self._new.send_nowait(progress_line(frame))
+    @asynccontextmanager
+    async def _held(self, live: LiveCall) -> AsyncGenerator[None]:
+        """Cancel a call whose client cancels its request, or goes away; tell it no more, unless it comes again."""
+        try:
+            yield
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                await live.call.cancel()
+            raise
+        finally:
+            if live.call.id not in self._asked:
+                live.end()
 
-    def close(self) -> None:
-        self._new.close()
-        self._lines.close()
-
-    async def come_before_the_end(self, call: Call) -> bool:
-        """Wait for the first frame; return False if the call is over before it, or has started no task by then."""
-        async with anyio.create_task_group() as group:
-            group.start_soon(_cancel_at_the_end, call, group.cancel_scope)
-            await self._first.wait()
-            group.cancel_scope.cancel()
-        return call.result is None and bool(call.task_ids)
-
-    async def sent(self, call: Call, context: Context) -> None:
-        """Send each frame until the call is over. If the client closes its HTTP connection, cancel the call."""
-        async with anyio.create_task_group() as watch:
-            if context.request is not None and CLIENT_LEFT in context.request.scope:
-                watch.start_soon(_cancel_after, context.request.scope[CLIENT_LEFT], call)
-            async with anyio.create_task_group() as sender:
-                sender.start_soon(self._send, context.session)
-                await call.wait()
-                self._new.close()
-            watch.cancel_scope.cancel()
-
-    async def _send(self, session: ServerSession) -> None:
-        count = 0
-        async for line in self._lines:
-            count += 1
-            await session.report_progress(count, message=line)
-
-
-async def _cancel_at_the_end(call: Call, scope: anyio.CancelScope) -> None:
-    await call.wait()
-    scope.cancel()
-
-
-async def _cancel_after(event: anyio.Event, call: Call) -> None:
-    await event.wait()
-    await call.cancel()
+    async def _round(self, live: LiveCall, context: Context) -> CallToolResult | InputRequiredResult:
+        for over in [one for one in self._asked.values() if one.call.result is not None]:
+            del self._asked[over.call.id]  # its client has not come again
+            over.end()
+        requests = await live.round(context)
+        if not requests:
+            return call_result(await live.call.wait(), structured=self._structured)
+        self._asked[live.call.id] = live
+        return InputRequiredResult(input_requests={**forms_of(requests)}, request_state=live.call.id)

@@ -34,7 +34,7 @@ async def _served(wire: Wire, options: ServerOptions) -> None:
         from ohm_subagents.mcp.connection import Connection
         from ohm_subagents.mcp.server import server_of
 
-        async with Ohm.open(cwd=options.cwd, config=options.config) as ohm:
+        async with Ohm.open(cwd=options.cwd, config=options.config, server=options.server) as ohm:
             report(ohm.diagnostics)
             connection = Connection(wire, answered=greeted)
             await connection.serve(server_of(ohm, {}, structured=options.structured), first, lines)

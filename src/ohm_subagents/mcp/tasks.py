@@ -22,15 +22,16 @@ from pydantic import ConfigDict, Field
 
 from ohm_subagents import Call
 from ohm_subagents.mcp.options import TASKS_EXTENSION
+from ohm_subagents.mcp.requests import forms_of, give_answers, requests_of
 from ohm_subagents.mcp.results import call_result, instant, kept_result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from mcp.server.context import ServerRequestContext
 
     from ohm_subagents import Ohm
-    from ohm_subagents.contract import Task, TaskId
+    from ohm_subagents.contract import Request, Task
     from ohm_subagents.suite import ToolResult
 
     Context = ServerRequestContext[Any, Any]
@@ -76,12 +77,14 @@ class _Polled(NamedTuple):
     """None while it goes on."""
     created_ms: int
     """Epoch milliseconds."""
+    requests: Sequence[Request] = ()
+    """The requests that somebody has to answer before it goes on."""
 
     @property
     def status(self) -> str:
         """The status by the words of the extension, where only an error of the protocol is `failed`."""
         if self.result is None:
-            return "working"
+            return "input_required" if self.requests else "working"
         is_cancelled = bool(self.tasks) and all(task.status == "cancelled" for task in self.tasks)
         return "cancelled" if is_cancelled else "completed"
 
@@ -110,15 +113,20 @@ class Tasks:
         _check(context, params.task_id)
         polled = await self._polled(params.task_id)
         fields = {"resultType": "complete", **self._fields(params.task_id, polled)}
+        if polled.requests:
+            forms = forms_of(polled.requests)
+            asked = {key: form.model_dump(mode="json", by_alias=True, exclude_none=True) for key, form in forms.items()}
+            return {**fields, "inputRequests": asked}
         if polled.status != "completed" or polled.result is None:
             return fields
         shaped = call_result(polled.result, structured=self._structured)
         return {**fields, "result": shaped.model_dump(mode="json", by_alias=True, exclude_none=True)}
 
     async def update(self, context: Context, params: UpdateParams) -> dict[str, Any]:
-        """Take answers to questions. No task asks any, and answers to unknown ones are ignored."""
+        """Take answers to requests of a task; those to unknown ones are ignored."""
         _check(context, params.task_id)
-        await self._polled(params.task_id)
+        polled = await self._polled(params.task_id)
+        await give_answers(self._ohm, polled.requests, params.input_responses)
         return {"resultType": "complete"}
 
     async def cancel(self, context: Context, params: TaskParams) -> dict[str, Any]:
@@ -128,23 +136,17 @@ class Tasks:
         target = call or self._ohm.handle(params.task_id)
         if target is None:
             raise _unknown(params.task_id)
-        if not await target.cancel():
-            self._check_owner(target.task_ids)
+        await target.cancel()
         return {"resultType": "complete"}
 
-    def _check_owner(self, task_ids: Iterable[TaskId]) -> None:
-        """Raise for a task that goes on in another process, which alone can cancel it."""
-        store = self._ohm.store
-        for task in filter(None, map(self._ohm.task, task_ids)):
-            if not task.is_terminal and store.is_foreign(task.id):
-                owner = store.owner(task.id)
-                raise MCPError(
-                    code=INVALID_PARAMS,
-                    message=f"Task '{task.id}' goes on: another process runs it ({owner}), and only that one can "
-                    "cancel it. Cancel it there, or interrupt that process, which cancels its tasks.",
-                )
-
     async def _polled(self, task_id: str) -> _Polled:
+        """Return what is known behind an id, and what it waits for."""
+        polled = await self._known(task_id)
+        if polled.result is not None:
+            return polled
+        return polled._replace(requests=requests_of(self._ohm, (task.id for task in polled.tasks)))
+
+    async def _known(self, task_id: str) -> _Polled:
         """Return what is known behind an id: in memory, of a kept task, or of the kept tasks of an earlier call."""
         if task_id in self._calls:
             call, created_ms = self._calls[task_id]

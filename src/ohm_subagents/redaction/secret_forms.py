@@ -6,7 +6,7 @@ Every rule takes time in proportion to the text, whatever the text is.
 from __future__ import annotations
 
 import re
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.redaction import token_shapes
@@ -99,16 +99,6 @@ def _after_frames(*, least: int) -> Rule:
 
 _BEFORE_FRAMES: Final = _before_frames(named=_LEAST_NAMED, github=36, exported=20)
 _AFTER_FRAMES: Final = _after_frames(least=10)
-_UNFINISHED: Final = (
-    *_before_frames(named=1, github=0, exported=1),
-    Rule(
-        re.compile(r"""(?:\A|\n|\\n)[ \t]*+export[ \t]++\w++=(?:"[^"\n]*+|'[^'\n]*+)""", _FLAGS),
-        _EXPORTED,
-        ("export",),
-    ),
-    _after_frames(least=1),
-)
-"""Beginnings of a secret: the same forms with shorter values, and with a quote that is still open."""
 _HOMES: Final = (
     re.compile(_path("[A-Z]:", r"\w") + r"""[\\/]{1,4}Users[\\/]{1,4}[^\\/\s"'`<>:;,()\x1b]++""", _FLAGS),
     re.compile(_path("G:", r"\w") + r"""\\{1,4}[^\\/\s"'`<>:;,()\x1b]++""", _FLAGS),
@@ -128,6 +118,18 @@ _PLACE: Final = re.compile(r"[/\\:<.]|native")
 _STACK: Final = re.compile(r"\s+at\s|(?:Type|Reference)?Error:", re.ASCII)
 
 
+@cache  # compiled where a text that broke off is redacted
+def _unfinished() -> tuple[Rule, ...]:
+    """Return the beginnings of a secret: the same forms with shorter values, and with a quote that is still open."""
+    still_open = re.compile(r"""(?:\A|\n|\\n)[ \t]*+export[ \t]++\w++=(?:"[^"\n]*+|'[^'\n]*+)""", _FLAGS)
+    return (
+        *_before_frames(named=1, github=0, exported=1),
+        Rule(still_open, _EXPORTED, ("export",)),
+        _after_frames(least=1),
+        *token_shapes.unfinished(),
+    )
+
+
 def least_under(name: object) -> int | None:
     """Return the length from which a text of this name is secret, 0 for `Authorization`; None for no secret."""
     if not isinstance(name, str):
@@ -143,7 +145,7 @@ def least_under(name: object) -> int | None:
 def without_unfinished(text: str) -> str:
     """Return the text without what may become a token or a key at its end when it goes on."""
     lowered = text.lower()
-    for rule in (*_UNFINISHED, *token_shapes.unfinished()):
+    for rule in _unfinished():
         if rule.may_hold(lowered):
             text = rule.pattern.sub(partial(_at_the_end, rule.replacement), text)
     return text

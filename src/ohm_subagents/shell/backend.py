@@ -22,8 +22,9 @@ from ohm_subagents.shell.process import Launch, Supervisor
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 
-    from ohm_subagents._plugins.backends.interface import Backend, RunOutput, Sink
+    from ohm_subagents._plugins.backends.interface import Backend, RunOutput
     from ohm_subagents._plugins.backends.request import RunRequest
+    from ohm_subagents._plugins.backends.sink import Sink
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.shell.dialect import Dialect, Ended, Reader
     from ohm_subagents.shell.process import Child
@@ -150,5 +151,6 @@ def shell_backend(dialect: Dialect) -> BackendSpec[ShellOptions]:
         open=open_backend,
         options=ShellOptions,
         capabilities=dialect.capabilities | {Capability.FILES},
+        packages=dialect.packages,
         lacks=lacks,
     )

@@ -121,6 +121,8 @@ class Dialect:
     """Return the reader of its output."""
     capabilities: frozenset[Capability] = field(default=frozenset())
     """The capabilities of the backend."""
+    packages: tuple[str, ...] = ()
+    """The distributions whose versions are kept with each task, as `BackendSpec.packages`."""
     keys: Callable[[RunRequest], Iterable[str]] = lambda _request: ()
     """Return names of environment variables that it may have besides the allowlist."""
     settings: Callable[[Invocation], Mapping[str, str]] = lambda _invocation: {}

@@ -5,7 +5,15 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._config.env import CHILD_VARIABLE, DEPTH_VARIABLE, DIRECTORY_VARIABLES, TRACE_VARIABLES
+from ohm_subagents._config.env import (
+    CEILING_VARIABLE,
+    CHILD_VARIABLE,
+    DEPTH_VARIABLE,
+    DIRECTORY_VARIABLES,
+    TASK_VARIABLE,
+    TRACE_VARIABLES,
+)
+from ohm_subagents.contract.tool_ceiling import delegation_to_json
 from ohm_subagents.shell.orphans import MARKER
 
 if TYPE_CHECKING:
@@ -46,7 +54,10 @@ def child_environment(
     given = {name: value for name, value in extra.items() if value is not None}
     agent = request.profile.agent
     variables = dict(agent.variables if agent else ())
-    place = {CHILD_VARIABLE: "1", DEPTH_VARIABLE: f"{request.depth}"}
+    place = {CHILD_VARIABLE: "1", DEPTH_VARIABLE: f"{request.depth}", TASK_VARIABLE: request.task_id}
+    passes = request.passes
+    if passes is not None and passes.is_limited:
+        place[CEILING_VARIABLE] = delegation_to_json(passes)
     return {**passed, **trace_environment(ours), **place, **variables, **given}
 
 

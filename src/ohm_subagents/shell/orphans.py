@@ -53,10 +53,10 @@ def marked_processes(mark: str) -> Iterator[Identity]:
     seen: set[int] = set()
     loading: set[int] = set()
     while (fresh := _pids() - seen) or loading:
+        if seen and time.monotonic() > deadline:  # never before the first look: a machine may be slower than that
+            return
         if not fresh:
             time.sleep(_MOMENT_S)
-        if time.monotonic() > deadline:
-            return
         seen |= fresh
         again = loading.copy()
         loading.clear()

@@ -81,6 +81,10 @@ class Child:
         """Write to standard input; what a process that has gone away does not take is lost."""
         await self._running.stdin.write(data)
 
+    def end_input(self) -> None:
+        """Let the process read the end of its standard input; for one that was started without a prompt."""
+        self._running.stdin.close()
+
     def lines(self) -> AsyncIterator[bytes]:
         """Standard output, split at line feeds and nothing else, without them; ends with the process.
 

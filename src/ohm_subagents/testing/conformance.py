@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -10,15 +11,17 @@ import pytest
 
 from ohm_subagents._plugins.backends.interface import BackendSpec, Capability, Options
 from ohm_subagents._plugins.backends.request import Exchange
+from ohm_subagents.contract.call_rules import CallRules
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.events import Checkpointed, TextDelta, ToolEnded, ToolStarted, UsageAdded
 from ohm_subagents.contract.result import Err
-from ohm_subagents.testing.refusal import Refusal
-from ohm_subagents.testing.scenarios import NOTE, Scenarios, note_tool, request_for
+from ohm_subagents.testing.refusal import Judge, Refusal
+from ohm_subagents.testing.scenarios import NOTE, RUNS, Scenarios, note_tool, request_for
 from ohm_subagents.testing.trial import Recorder, answered, cut, heard, played, prepared, run, silent
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
+    from pathlib import Path
 
     from pydantic import JsonValue
 
@@ -188,6 +191,22 @@ class BackendConformance:
             is_note = isinstance(note, dict) and isinstance(note.get("text"), str)
             assert is_note, f"The child tool {NOTE!r} was called with {cut(note)}, which has no text 'text'."
 
+    async def test_an_approved_call_runs_once_and_not_before(
+        self, backend: Backend, spec: BackendSpec[Options], scenarios: Scenarios
+    ) -> None:
+        """With `CALL_RULES`, a backend awaits the gate before a call of a tool, and then carries it out once."""
+        judge, runs = await judged(None, backend, spec, scenarios)
+        assert judge.asked == [("bash", 0)], f"The gate was asked about {judge.asked} (tool, runs so far)."
+        assert runs == 1, f"The call was approved, and ran {runs} times."
+
+    async def test_a_denied_call_never_runs(
+        self, backend: Backend, spec: BackendSpec[Options], scenarios: Scenarios
+    ) -> None:
+        """With `CALL_RULES`, a call that the gate refuses is not carried out, and the run goes on without it."""
+        judge, runs = await judged("A rule denies it.", backend, spec, scenarios)
+        assert judge.asked == [("bash", 0)], f"The gate was asked about {judge.asked} (tool, runs so far)."
+        assert runs == 0, f"The call was denied, and ran {runs} times."
+
     async def test_preparing_answers_with_a_result(
         self, backend: Backend, spec: BackendSpec[Options], scenarios: Scenarios
     ) -> None:
@@ -235,6 +254,26 @@ class BackendConformance:
         await anyio.wait_all_tasks_blocked()
         left = sorted(task.name or str(task.id) for task in set(anyio.get_running_tasks()) - before)
         assert not left, f"Tasks were left behind: {', '.join(left)}."
+
+
+async def judged(
+    refusal: str | None, backend: Backend, spec: BackendSpec[Options], scenarios: Scenarios
+) -> tuple[Judge, int]:
+    """Run a call of `bash` that a rule asks about; return the gate, and how often the command has run."""
+    declared(spec, Capability.CALL_RULES)
+    prompt = shown(scenarios.calls_bash, "calls_bash", Capability.CALL_RULES)
+    file = scenarios.cwd / RUNS
+    before = runs_in(file)
+    judge = Judge(refusal, lambda: runs_in(file) - before)
+    plain = request_for(prompt, scenarios)
+    spec_of_run = replace(plain.spec, tools=("bash",), call_rules=(CallRules(ask=("*",), source="a rule"),))
+    answered(await played(backend, replace(plain, spec=spec_of_run, gate=judge), Recorder()))
+    return judge, runs_in(file) - before
+
+
+def runs_in(file: Path) -> int:
+    """Return the lines of a file, 0 for one that is not there."""
+    return len(file.read_text(encoding="utf-8").splitlines()) if os.path.exists(file) else 0
 
 
 def given(value: Value | None, name: str) -> Value:

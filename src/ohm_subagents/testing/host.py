@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
+    from ohm_subagents._plugins.suites.delivery import Delivery
     from ohm_subagents._plugins.suites.embedding import WidgetPlacement
     from ohm_subagents._plugins.suites.tool import JsonObject
 
@@ -18,8 +19,8 @@ class MemoryHost(Host):
     """The reference `Host`: remembers what it is told. Pass it as `Ohm.open(host=...)`.
 
     `calls` are the names and arguments of everything it was told, in order; `statuses` and `widgets` are what stands
-    on the screen now, by key. `branch`, `tools` and `has_ui` are the session, the tools and the screen that it pretends
-    to have, `file` is where it pretends to keep the session.
+    on the screen now, by key; `deliveries` are the tasks that it was notified of. `branch`, `tools` and `has_ui` are
+    the session, the tools and the screen that it pretends to have, `file` is where it pretends to keep the session.
     """
 
     def __init__(
@@ -33,6 +34,7 @@ class MemoryHost(Host):
         self.calls: list[tuple[object, ...]] = []
         self.statuses: dict[str, str] = {}
         self.widgets: dict[str, tuple[str, ...]] = {}
+        self.deliveries: list[Delivery] = []
         self._branch = list(branch)
         self._tools = tuple(tools)
         self._has_ui = has_ui
@@ -79,6 +81,10 @@ class MemoryHost(Host):
     def has_ui(self) -> bool:
         """As it was told."""
         return self._has_ui
+
+    def notify(self, delivery: Delivery) -> None:
+        """Remember the delivery."""
+        self.deliveries.append(delivery)
 
     def session_file(self) -> Path | None:
         """The file that it was given."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
 NOTE: Final = "conformance_note"
+RUNS: Final = "conformance_runs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +40,9 @@ class Scenarios:
     """A follow-up to `says`, and a word that its answer contains only if the session was seen; for `SESSIONS`."""
     calls_child_tool: str | None = None
     """Calls the child tool `conformance_note` with the argument `text`, then answers; for `CHILD_TOOLS`."""
+    calls_bash: str | None = None
+    """Calls `bash` once, with a command that adds a line to the file `conformance_runs` in `cwd`, then answers whatever
+    became of it; for `CALL_RULES`."""
     tools: tuple[str, ...] = ()
     """The child tools of each run."""
     model: ModelPattern | None = None

@@ -19,8 +19,8 @@ from ohm_subagents.contract.result import Err, Ok, Result
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable
 
-    from ohm_subagents._plugins.backends.interface import Sink
     from ohm_subagents._plugins.backends.request import RunRequest
+    from ohm_subagents._plugins.backends.sink import Sink
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,8 @@ class ScriptedBackend:
             summary="Runs a script.",
             options=Options,
             open=self._open,
-            capabilities=frozenset({Capability.SESSIONS, Capability.FINALIZE}),
+            # It calls no tool, so there is nothing that rules could ask about.
+            capabilities=frozenset({Capability.SESSIONS, Capability.FINALIZE, Capability.CALL_RULES}),
         )
 
     @hookimpl

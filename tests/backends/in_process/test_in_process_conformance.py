@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from model_server import Call, ModelServer, Reply, Request, Say, Stall, Status
+from remote_backends import behind
 from subagent_runs import ENV, EventLog, acme, answer, error, offering, request
 
 from ohm_subagents._plugins.backends.interface import BackendSpec
@@ -26,6 +27,8 @@ def scripted(asked: Request) -> Reply:
             return Say(Call("ls"), Call("find", {"pattern": "*.md"}))
         case "note", 0:
             return Say(Call("conformance_note", {"text": "seen"}))
+        case "run", 0:
+            return Say(Call("bash", {"command": "echo ran >> conformance_runs"}))
         case "recall", _:
             return Say("You said: ", asked.messages[1]["content"])
         case _:
@@ -55,6 +58,7 @@ class TestInProcessBackend(BackendConformance):
             calls_two_tools="tools",
             recalls=("recall", "elderberry"),
             calls_child_tool="note",
+            calls_bash="run",
             tools=("ls", "find"),
             model=ModelPattern(provider="acme", model="m1"),
             cwd=tmp_path,
@@ -92,3 +96,11 @@ async def test_a_search_model_that_cannot_search_fails_and_says_what_to_do(tmp_p
         "Allow this subagent the tool code_search and a directory that it can read; or set OHM_MODEL, or "
         "subagents.model in ohm.json, to a language model such as anthropic/claude-sonnet-5-5."
     )
+
+
+class TestRemoteInProcessBackend(TestInProcessBackend):
+    test_preparing_answers_with_a_result = None  # the runner prepares its backend itself
+
+    @pytest.fixture
+    def spec(self, server: ModelServer) -> BackendSpec[InProcessOptions]:
+        return behind(interactive_sdk_spec(offering(*custom_model_specs([acme(server)], ENV), env=ENV)))

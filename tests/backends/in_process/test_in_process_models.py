@@ -9,7 +9,7 @@ from model_server import ModelServer, Say
 from pydantic import ValidationError
 from subagent_runs import PROFILE, EventLog, acme, answer, error, offering, opened, request
 
-from ohm_subagents._plugins.host.installation import install_command
+from ohm_subagents._plugins.installation import install_command
 from ohm_subagents.backends.in_process.models import ModelBook
 from ohm_subagents.backends.in_process.options import InProcessOptions
 from ohm_subagents.backends.in_process.providers import builtin_model_specs, custom_model_specs
@@ -82,6 +82,9 @@ async def test_an_unknown_provider_lists_the_ones_there_are() -> None:
     assert str(unknown.err_value).startswith(
         'Unknown model provider "opnai" in "opnai/gpt-5.5". Did you mean "openai/gpt-5.5"? '
         "Available providers: anthropic, deepseek, google, "
+    )
+    assert str(unknown.err_value).endswith(
+        "Add your own under providers in ohm.json, which runners of remote runs do not read."
     )
 
 

@@ -8,7 +8,7 @@ from pydantic_ai.providers import Provider
 from subagent_runs import PROFILE
 
 from ohm_subagents import Ohm
-from ohm_subagents._plugins.host.installation import install_command
+from ohm_subagents._plugins.installation import install_command
 from ohm_subagents.backends.in_process import bounded_stream
 from ohm_subagents.backends.in_process.model_facts import model_diagnostics
 from ohm_subagents.backends.in_process.models import ModelBook

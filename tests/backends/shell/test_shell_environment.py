@@ -42,6 +42,7 @@ def test_a_child_sees_the_allowlist_and_where_it_stands_and_no_key():
         "OHM_SUBAGENT_RUN_ID": "outer.1",
         "PI_SUBAGENT_CHILD": "1",
         "PI_SUBAGENT_DEPTH": "3",
+        "OHM_SUBAGENT_TASK": "task_1",
     }
 
 

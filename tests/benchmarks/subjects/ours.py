@@ -15,7 +15,16 @@ from stopwatch import BATCHES, CALLS, peak, percentile_99, repeating
 
 from ohm_subagents import Ohm, Ok
 from ohm_subagents.backends.echo import EchoBackend
-from ohm_subagents.contract import Profile, TextDelta, ToolEnded, ToolPolicy, ToolStarted, ToolUpdated
+from ohm_subagents.contract import (
+    Profile,
+    TextDelta,
+    ToolEnded,
+    ToolPolicy,
+    ToolStarted,
+    ToolUpdated,
+    Usage,
+    UsageAdded,
+)
 from ohm_subagents.plugin import BackendSpec, ModelSpec, Options, hookimpl
 from ohm_subagents.testing import ScriptedBackend, Step
 
@@ -70,13 +79,14 @@ class WaitingEcho:
 
 
 @asynccontextmanager
-async def opened(*, profile=PROFILE, plugins=(), store="memory", backend="none", subagents=None, **config):
+async def opened(*, profile=PROFILE, plugins=(), store="memory", backend="none", subagents=None, env=None, **config):
     """An Ohm that reads nothing of this machine; what it stores is in a temporary directory."""
     with TemporaryDirectory(prefix="ohm-bench-") as folder:
         async with Ohm.open(
             cwd=folder,
             config={"subagentBackend": backend, "subagents": {"store": store, **(subagents or {})}, **config},
-            env={"PI_CONFIG_DIR": folder, "OHM_SUBAGENTS_LOAD_PLUGINS": "none", "PATH": os.environ["PATH"]},
+            env={"PI_CONFIG_DIR": folder, "OHM_SUBAGENTS_LOAD_PLUGINS": "none", "PATH": os.environ["PATH"]}
+            | (env or {}),
             profiles=[profile],
             plugins=plugins,
         ) as ohm:
@@ -230,6 +240,25 @@ async def stream(count, mixed=False, watched=False):
             assert not result.is_error, result.text
 
         yield repeating(work, runs, parts=count)
+
+
+@asynccontextmanager
+async def charges(above, count=2_000):
+    """Seconds for one model request that is reported of a task with so many tasks above it."""
+    waiting = (Step(gate=anyio.Event()) for _ in range(above))
+    asked = Step(events=(UsageAdded(usage=Usage(requests=1)),) * count, text="done")
+    scripted = ScriptedBackend(*waiting, default=asked)
+    budget = {"budget": {"depth": above + 1, "spawns": 1_000_000}}
+    async with opened(plugins=[scripted], backend=scripted.id, subagents=budget) as ohm:
+        parent = {}
+        for _ in range(above):
+            parent = {"parent": (await ohm.start("worker", "Do it.", **parent)).id}
+        await anyio.sleep(0.1)  # until they run
+
+        async def work():
+            (await ohm.run("worker", "Do it.", **parent)).unwrap()
+
+        yield repeating(work, 5, parts=count)
 
 
 @asynccontextmanager

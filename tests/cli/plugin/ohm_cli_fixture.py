@@ -12,6 +12,7 @@ from anyio import to_thread
 
 from ohm_subagents.plugin import (
     BackendSpec,
+    Capability,
     Checkpointed,
     Diagnostic,
     DiagnosticRaised,
@@ -27,6 +28,7 @@ from ohm_subagents.plugin import (
     hookimpl,
 )
 from ohm_subagents.store import MemoryStore, StoreSpec, task_from_json, task_to_json
+from ohm_subagents.suite import ToolCall
 
 BIG = "größer 大 " * 60_000
 REACHED, RELEASED = "OHM_TEST_REACHED", "OHM_TEST_RELEASED"
@@ -63,6 +65,13 @@ class Stage:
                 await hang()
             case "end slowly":
                 await end_slowly()
+            case "ask":
+                return Ok(RunOutput(text=await questioned(request)))
+            case "push" | "push five times":
+                times = 5 if "five" in request.prompt else 1
+                return Ok(RunOutput(text="\n".join([await pushed(request) for _ in range(times)])))
+            case prompt if prompt.startswith("You were interrupted"):
+                return Ok(RunOutput(text="\n".join([await pushed(request), await pushed(request)])))
         return Ok(RunOutput(text="line one\n  line two"))
 
 
@@ -75,6 +84,19 @@ def repeated(text, sink):
     if "fail" in text:
         return Err(OhmError(code=ErrorCode.BACKEND_FAILED, message=text, advice=text))
     return Ok(RunOutput(text=text))
+
+
+async def pushed(request) -> str:
+    refusal = await request.gate.tool("bash", {"command": "git push"}, call_id="2")
+    return refusal or "It is pushed."
+
+
+async def questioned(request) -> str:
+    """Ask three questions, the first two with options; return what a model would read."""
+    tool = next(one for one in request.child_tools if one.name == "ask_parent")
+    asked = {"question": "Which branch?", "options": ["main", "dev"]}
+    told = [await tool.execute(ToolCall(arguments=one)) for one in (asked, asked, {"question": "May I?"})]
+    return " / ".join(one.text for one in told)
 
 
 async def hang() -> None:
@@ -120,7 +142,13 @@ async def open_stage(_options):
 @hookimpl
 def ohm_backends():
     return [
-        BackendSpec(id="stage", summary="Plays a scene.", options=Options, open=open_stage),
+        BackendSpec(
+            id="stage",
+            summary="Plays a scene.",
+            options=Options,
+            open=open_stage,
+            capabilities=frozenset({Capability.CALL_RULES}),
+        ),
         BackendSpec(id="theatre", summary="Plays in a house.", options=TheatreOptions, open=open_stage),
     ]
 

@@ -68,7 +68,7 @@ async def test_a_session_that_another_process_goes_on_with_is_free_when_that_is_
         async with opened(tmp_path, answered) as ohm:
             meanwhile = await resumed(ohm, session_id)
             process.stdin.write("\n")
-            assert await anyio.to_thread.run_sync(process.wait, 30) == 0
+            assert await anyio.to_thread.run_sync(process.wait) == 0
             afterwards = await resumed(ohm, session_id)
             output = await ohm.call("get_subagent_output", {"sessionId": session_id})
 
@@ -82,7 +82,7 @@ async def test_a_process_that_is_killed_leaves_its_session_to_the_next(tmp_path)
     session_id = await begun(tmp_path)
     with session_resumer(tmp_path, session_id) as process:
         process.kill()
-        process.wait(30)
+        process.wait()
     async with opened(tmp_path, answered) as ohm:
         result = await resumed(ohm, session_id)
     assert result.text.startswith("✓ t: completed")

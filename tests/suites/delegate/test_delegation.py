@@ -132,6 +132,10 @@ async def test_a_call_from_a_deny_rule_is_refused_alone(opened, place):
         ({"tasks": []}, "'tasks' is []; allowed: a list of 1 to 16 tasks."),
         ({"tasks": tasks(*map(str, range(17)))}, "allowed: a list of 1 to 16 tasks."),
         ({"tasks": [{"name": "a"}]}, "'tasks.0.prompt' is missing; it is required."),
+        (
+            {"tasks": [{"nam": "a", "prompt": "b"}]},
+            "'tasks.0.name' is missing; it is required. Did you mean 'name' by 'nam'?",
+        ),
         ({"tasks": [{"name": 1, "prompt": "p"}]}, "'tasks.0.name' is 1; allowed: a text."),
         ({"tasks": tasks("a", timeout="soon")}, "allowed: a number of seconds, 1 or more."),
         ({"tasks": tasks("a", timeout=float("inf"))}, "a number of seconds, 1 or more, at most 1000000000."),

@@ -525,7 +525,8 @@ async def test_whatever_a_suite_tells_the_host_is_redacted(place):
         assert (await ohm.call("odd", {})).text == "told"
     assert {call[0] for call in host.calls} == WRITES
     assert leaks(*(json.dumps(call[1:], ensure_ascii=False) for call in host.calls)) == []
-    assert {name for name in vars(Host) if not name.startswith("_")} - WRITES == READS
+    told_of_records = {"notify"}  # of a task, which is redacted before it is recorded
+    assert {name for name in vars(Host) if not name.startswith("_")} - WRITES - told_of_records == READS
 
 
 WRITES = {"append_entry", "send_message", "send_user_message", "set_status", "set_widget"}

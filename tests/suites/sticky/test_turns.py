@@ -51,7 +51,7 @@ async def test_a_call_waits_for_the_agent_of_another_process_and_goes_on_where_t
             group.start_soon(ohm.call, "subagent", SESSION | {"task": "second"})
             await anyio.wait_all_tasks_blocked()
             process.stdin.write("\n")
-        assert process.wait(30) == 0
+        assert process.wait() == 0
 
     assert [request.checkpoint for request in ohm.acting.requests] == ["first;"]
     assert [file.read_text() for file in files(place)] == ["first;second;"]
@@ -84,7 +84,7 @@ async def test_a_call_that_waits_for_another_process_hears_the_abort_and_does_no
                 await anyio.wait_all_tasks_blocked()
                 abort.set()
             process.stdin.write("\n")
-            assert process.wait(30) == 0
+            assert process.wait() == 0
             await ohm.call("subagent", SESSION)
 
     assert [result.text for result in results] == [CANCELLED]

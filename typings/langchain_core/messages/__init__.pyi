@@ -6,3 +6,6 @@ class BaseMessage:
 
 class AIMessage(BaseMessage):
     def __init__(self, content: str, *, usage_metadata: UsageMetadata | None = ...) -> None: ...
+
+class HumanMessage(BaseMessage):
+    def __init__(self, content: str) -> None: ...

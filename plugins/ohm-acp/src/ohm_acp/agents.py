@@ -52,11 +52,19 @@ class Agent:
     """True if it is told any model that is asked for when it starts."""
     turns_thinking_off: bool = False
     """True if `settings` turn reasoning off where that is asked for."""
+    asking_mode: str | None = None
+    """The mode of a session in which it asks before each call of a tool that has rules, empty for any; None for an
+    agent that does not."""
 
     @property
     def is_boundable(self) -> bool:
         """Return True if it can be kept to the tools of a profile."""
         return bool(self.tools)
+
+    @property
+    def asks(self) -> bool:
+        """Return True if it asks before each call of a tool that has rules."""
+        return self.asking_mode is not None
 
     def is_named_by(self, text: str) -> bool:
         """Return True if a text names it."""
@@ -108,6 +116,9 @@ def _claude_meta(request: RunRequest) -> JsonObject:
     options: JsonObject = {"settingSources": ["user"], "strictMcpConfig": True}
     if request.tools_are_bounded:
         options["tools"] = [*named(request, _CLAUDE_TOOLS)]
+    if request.call_rules:  # else it runs what it takes for harmless, such as `ls`, without a word
+        asked = named(request, _CLAUDE_TOOLS) if request.tools_are_bounded else _CLAUDE_TOOLS.values()
+        options["settings"] = {"permissions": {"ask": [*dict.fromkeys(asked)]}}
     meta: JsonObject = {"claudeCode": {"options": options}}
     if request.instructions:
         meta["systemPrompt"] = {"append": request.instructions}
@@ -123,19 +134,31 @@ def _claude_settings(request: RunRequest) -> dict[str, str]:
 
 def _opencode_settings(request: RunRequest) -> dict[str, str]:
     """Return an agent with the instructions, and with all tools denied but those of the request."""
-    allowed = dict.fromkeys([*named(request, _OPENCODE_TOOLS), f"{SERVER}_*"], "allow")
-    permission: JsonObject = {"*": "deny", **allowed}
-    agent: JsonObject = {"mode": "primary", **({"permission": permission} if request.tools_are_bounded else {})}
+    agent: JsonObject = {"mode": "primary", **_opencode_permission(request)}
     if request.instructions:
         agent["prompt"] = request.instructions
     written = _object(request.env.get(_OPENCODE_CONFIG, ""))
     agents = written.get("agent")
     ours: JsonObject = {**(agents if isinstance(agents, dict) else {}), _OPENCODE_AGENT: agent}
     config: JsonObject = {**written, "default_agent": _OPENCODE_AGENT, "agent": ours}
+    if request.call_rules:  # else a call that is refused would end its turn
+        experimental = written.get("experimental")
+        config["experimental"] = {
+            **(experimental if isinstance(experimental, dict) else {}),
+            "continue_loop_on_deny": True,
+        }
     if request.model:
         config["model"] = f"{request.model.provider}/{request.model.model}"
     text = json.dumps(config, separators=(",", ":"))
     return {_OPENCODE_CONFIG: text, "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_PURE": "1"}
+
+
+def _opencode_permission(request: RunRequest) -> JsonObject:
+    verdict = "ask" if request.call_rules else "allow"
+    if request.tools_are_bounded:
+        own = dict.fromkeys(named(request, _OPENCODE_TOOLS), verdict)
+        return {"permission": {"*": "deny", **own, f"{SERVER}_*": "allow"}}
+    return {"permission": dict.fromkeys(_OPENCODE_TOOLS.values(), "ask")} if request.call_rules else {}
 
 
 def _qwen_arguments(request: RunRequest) -> list[str]:
@@ -177,6 +200,7 @@ CLAUDE: Final = Agent(
     takes_instructions=True,
     chooses_model=True,
     turns_thinking_off=True,
+    asking_mode="default",
 )
 OPENCODE: Final = Agent(
     name="opencode",
@@ -192,6 +216,7 @@ OPENCODE: Final = Agent(
     settings=_opencode_settings,
     takes_instructions=True,
     chooses_model=True,
+    asking_mode="",
 )
 QWEN: Final = Agent(
     name="qwen",

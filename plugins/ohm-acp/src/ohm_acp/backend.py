@@ -3,66 +3,49 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Self
 
 import anyio
 from anyio.lowlevel import checkpoint
 
-from ohm_acp.agents import AGENTS, OTHER, SERVER, agent_of
-from ohm_acp.checkpoint import Checkpoint
-from ohm_acp.choices import model_value
+from ohm_acp.agents import AGENTS, agent_of
 from ohm_acp.failures import (
-    Gone,
-    Refusal,
     ended_early,
-    refused,
-    stopped,
+    unasked,
     unbounded,
-    without_server,
 )
 from ohm_acp.peer import Peer
 from ohm_acp.permissions import Permissions
 from ohm_acp.report import Report
-from ohm_acp.session import Opening, Session
+from ohm_acp.run import AgentRun, agent_setting
+from ohm_acp.session import Opening
+from ohm_subagents.contract import DiagnosticRaised
 from ohm_subagents.mcp import ToolBridge
 from ohm_subagents.plugin import (
-    CUT_OFF,
-    AgentEnded,
     Err,
-    ErrorCode,
     OhmError,
     Ok,
     Result,
-    RouteResolved,
     RunOutput,
-    full_instructions,
-    provider_failure,
+    has_written_rules,
+    unasked_calls,
 )
 from ohm_subagents.shell import (
     Launch,
     Supervisor,
     child_environment,
     command_environment,
-    command_setting,
-    full_prompt,
     locate_command,
 )
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from acp.schema import InitializeResponse
-
-    from ohm_acp.agents import Agent
-    from ohm_acp.choices import Choice
     from ohm_acp.options import AcpOptions
     from ohm_subagents.mcp import Endpoint
-    from ohm_subagents.plugin import JsonObject, RunRequest, Sink
+    from ohm_subagents.plugin import RunRequest, Sink
     from ohm_subagents.shell import Child
 
-LISTED_WITHIN_S: Final = 10
-"""An agent that has not looked at our tools by then may do so when it needs them."""
 GONE_WITHIN_S: Final = 1
 """The time that an agent has to end before the run is over without it; it is ended all the same."""
 
@@ -90,6 +73,10 @@ class AcpBackend:
         options, agent = self._options, self._agent
         if request.tools_are_bounded and not agent.is_boundable:
             return Err(self._unbounded())
+        if not agent.asks and has_written_rules(request):
+            return Err(unasked(self._id, [one.name for one in AGENTS if one.asks], agent_setting(self._id)))
+        for told in () if agent.asks else unasked_calls(request, self._id):
+            sink.emit(DiagnosticRaised(diagnostic=told))
         env = command_environment(options, request.env)
         located = locate_command(options.command, env, backend=self._id, install=agent.install)
         if isinstance(located, Err):
@@ -115,7 +102,7 @@ class AcpBackend:
             permissions = Permissions(self._agent, request, report)
             async with Peer.of(child, report.update, permissions.answer) as peer:
                 opening = Opening(self._id, self._agent, self._options, peer, request)
-                done = await _Run(self._id, self._agent, request, report, peer).through(opening, endpoint)
+                done = await AgentRun(self._id, self._agent, request, report, peer).through(opening, endpoint)
             if isinstance(done, Err):
                 fault = done.err_value
                 if isinstance(fault, OhmError):
@@ -135,161 +122,9 @@ class AcpBackend:
         if not request.child_tools:
             yield Ok(None)
             return
-        async with self._bridge.offer(request.child_tools, report) as offered:
+        async with self._bridge.offer(request.child_tools, report, request.gate) as offered:
             yield offered
 
     def _unbounded(self) -> OhmError:
         known = [one.name for one in AGENTS if one.is_boundable]
-        return unbounded(self._id, command_setting(self._id).replace(".command", ".agent"), known)
-
-
-class _Run:
-    """One run in a process of the agent."""
-
-    def __init__(self, backend_id: str, agent: Agent, request: RunRequest, report: Report, peer: Peer) -> None:
-        self._id = backend_id
-        self._agent = agent
-        self._request = request
-        self._report = report
-        self._peer = peer
-
-    async def through(self, opening: Opening, endpoint: Endpoint | None) -> Result[RunOutput, OhmError | Gone]:
-        """Go from the handshake to the answer."""
-        shaken = await opening.handshake()
-        if isinstance(shaken, Err):
-            return shaken
-        fault = self._misfit(shaken.ok_value, endpoint)
-        if fault is not None:
-            return Err(fault)
-        servers = [] if endpoint is None else [_server(endpoint)]
-        self._report.serves({} if endpoint is None else endpoint.tools)
-        opened = await opening.session(shaken.ok_value, servers)
-        if isinstance(opened, Err):
-            return opened
-        session = opened.ok_value
-        chosen = await self._choose(session)
-        if isinstance(chosen, Err):
-            return chosen
-        if endpoint is not None:
-            with anyio.move_on_after(LISTED_WITHIN_S):
-                await endpoint.listed()
-        self._tell(session, chosen.ok_value)
-        return await self._prompt(session)
-
-    def _misfit(self, agent: InitializeResponse, endpoint: Endpoint | None) -> OhmError | None:
-        """Return the error of an agent that is not the one that it was taken for, or that cannot be given our tools."""
-        name = agent.agent_info.name if agent.agent_info else ""
-        if self._agent is not OTHER and name and not self._agent.is_named_by(name):
-            return OhmError(
-                code=ErrorCode.BACKEND_FAILED,
-                message=f'{self._id} was taken for {self._agent.name}, and calls itself "{name:.80}".',
-                advice=f"Say which agent it is in {command_setting(self._id).replace('.command', '.agent')}.",
-            )
-        capabilities = agent.agent_capabilities
-        servers = capabilities.mcp_capabilities if capabilities else None
-        if endpoint is not None and not (servers and servers.http):
-            return without_server(self._id, tuple(endpoint.tools.values()))
-        return None
-
-    async def _choose(self, session: Session) -> Result[str, OhmError | Gone]:
-        """Choose the model and the thinking level of the request; return the model that answers, as far as known."""
-        model, choices = self._request.model, session.choices
-        current = choices.model.current if choices.model else ""
-        if model is None:
-            return Ok(current)
-        value = None if choices.model is None else model_value(choices.model, model)
-        if choices.model is not None and value is not None:
-            chosen = await self._set(session, choices.model, value)
-            if isinstance(chosen, Err):
-                return chosen
-        elif choices.model is not None and not self._agent.chooses_model:
-            return Err(self._unknown_model(choices.model))
-        elif not self._agent.chooses_model:
-            self._report.warn(f'{self._id} offers no choice of a model, so "{model}" has no effect.')
-            return Ok(current)
-        if model.thinking:
-            chosen = await self._think(session, model.thinking)
-            if isinstance(chosen, Err):
-                return chosen
-        return Ok(model.model)
-
-    async def _think(self, session: Session, level: str) -> Result[None, OhmError | Gone]:
-        choice = session.choices.thinking
-        if choice is not None and level in choice.values:
-            return await self._set(session, choice, level)
-        if not (level == "off" and self._agent.turns_thinking_off):
-            self._report.warn(f'{self._id} offers no thinking level "{level}", so it has no effect.')
-        return Ok(None)
-
-    async def _set(self, session: Session, choice: Choice, value: str) -> Result[None, OhmError | Gone]:
-        if value == choice.current:
-            return Ok(None)
-        method, params = choice.request(session.id, value)
-        asked = await self._peer.ask(method, params)
-        return self._failed(asked.err_value) if isinstance(asked, Err) else Ok(None)
-
-    def _unknown_model(self, choice: Choice) -> OhmError:
-        model = self._request.model
-        known = ", ".join(choice.values[:20])
-        return OhmError(
-            code=ErrorCode.MODEL_UNKNOWN,
-            message=f'{self._id} does not offer the model "{model}".',
-            advice=f"Its models: {known or 'none'}. Name one of them, or none to leave the choice to the agent.",
-        )
-
-    def _tell(self, session: Session, model: str) -> None:
-        """Report what is known before the prompt: who answers, and what was not honoured."""
-        asked = self._request.model
-        provider = self._agent.provider or (asked.provider if asked else "")
-        self._report.emit(RouteResolved(provider=provider, model=model, runtime="acp", route=self._id))
-        if session.lost:
-            self._report.warn(
-                f"{self._id} did not continue its session ({session.lost}), so the conversation so far was put "
-                "into the prompt."
-            )
-        self._report.begins(session.id, session.before or Checkpoint())
-
-    async def _prompt(self, session: Session) -> Result[RunOutput, OhmError | Gone]:
-        report = self._report
-        try:
-            asked = await self._peer.prompt(session.id, self._blocks(session))
-        except anyio.get_cancelled_exc_class():
-            report.ends(self._peer.last_answer())
-            raise
-        if isinstance(asked, Err):
-            report.ends({})
-            return self._failed(asked.err_value)
-        report.ends(asked.ok_value)
-        return self._outcome(f"{asked.ok_value.get('stopReason')}")
-
-    def _failed(self, fault: Refusal | Gone) -> Err[OhmError | Gone]:
-        return Err(refused(self._id, fault, self._request.env) if isinstance(fault, Refusal) else fault)
-
-    def _blocks(self, session: Session) -> list[JsonObject]:
-        """Return the prompt, in a new session below the instructions and what was said before."""
-        request = self._request
-        if session.before is not None:
-            return [_text(request.prompt)]
-        prompt = full_prompt(replace(request, checkpoint=None))
-        return [_text(prompt if self._agent.takes_instructions else full_instructions(request.instructions, prompt))]
-
-    def _outcome(self, reason: str) -> Result[RunOutput, OhmError]:
-        report = self._report
-        has_answered = bool(report.answer.strip()) or report.has_finalized
-        if reason == "max_tokens" and has_answered:
-            report.warn(f"{CUT_OFF} at the model's output token limit.")
-        elif reason != "end_turn":
-            return Err(stopped(self._id, reason))
-        elif not has_answered:
-            return Err(provider_failure(ErrorCode.PROVIDER_EMPTY_RESPONSE, self._id))
-        report.emit(AgentEnded())
-        return Ok(RunOutput(text=report.answer))
-
-
-def _server(endpoint: Endpoint) -> JsonObject:
-    headers: list[JsonObject] = [{"name": name, "value": value} for name, value in endpoint.headers.items()]
-    return {"type": "http", "name": SERVER, "url": endpoint.url, "headers": [*headers]}
-
-
-def _text(text: str) -> JsonObject:
-    return {"type": "text", "text": text}
+        return unbounded(self._id, agent_setting(self._id), known)

@@ -40,6 +40,8 @@ class Choices:
     """The model."""
     thinking: Choice | None = None
     """The thinking level."""
+    mode: str = ""
+    """The mode in force."""
 
     @classmethod
     def read(cls, answer: JsonObject) -> Self:
@@ -53,7 +55,8 @@ class Choices:
             if isinstance(option, SessionConfigOptionSelect) and isinstance(option.category, str):
                 values = tuple(_values(option))
                 found[option.category] = Choice(values=values, current=option.current_value, option=option.id)
-        return cls(model=found.get("model") or _older(answer), thinking=found.get("thought_level"))
+        mode = session.modes.current_mode_id if session.modes else ""
+        return cls(model=found.get("model") or _older(answer), thinking=found.get("thought_level"), mode=mode)
 
 
 def model_value(choice: Choice, model: ModelPattern) -> str | None:

@@ -115,6 +115,16 @@ def unbounded(who: str, agent_setting: str, known: Sequence[str]) -> OhmError:
     )
 
 
+def unasked(who: str, known: Sequence[str], agent_setting: str) -> OhmError:
+    """Return the error of a profile with rules for calls, for an agent that does not ask before each."""
+    return OhmError(
+        code=ErrorCode.TOOLS_UNSUPPORTED,
+        message=f"{who} cannot keep the rules of the profile: this agent does not ask before each call of a tool.",
+        advice=f"Run the profile on another backend, or, if the command starts {' or '.join(known)}, "
+        f"say so in {agent_setting}.",
+    )
+
+
 def without_server(who: str, tools: Sequence[str]) -> OhmError:
     """Return the error of tools that an agent cannot be given."""
     code = ErrorCode.FINALIZE_UNSUPPORTED if FINALIZE in tools else ErrorCode.TOOLS_UNSUPPORTED

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 from anyio import to_thread
 from anyio.lowlevel import checkpoint
 
-from ohm_acp.agents import agent_of
 from ohm_acp.options import AcpOptions
 from ohm_subagents.plugin import (
     BackendSpec,
@@ -22,7 +21,6 @@ from ohm_subagents.plugin import (
     hookimpl,
     on_asyncio,
 )
-from ohm_subagents.shell import command_environment, locate_command
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping
@@ -32,7 +30,14 @@ if TYPE_CHECKING:
     from ohm_subagents.plugin import Backend, Result, RunOutput, RunRequest, Sink
 
 CAPABILITIES: Final = frozenset(
-    {Capability.SESSIONS, Capability.FILES, Capability.CHILD_TOOLS, Capability.FINALIZE, Capability.USAGE}
+    {
+        Capability.SESSIONS,
+        Capability.FILES,
+        Capability.CHILD_TOOLS,
+        Capability.FINALIZE,
+        Capability.USAGE,
+        Capability.CALL_RULES,
+    }
 )
 
 
@@ -70,6 +75,9 @@ def instance(backend_id: str) -> BackendSpec[AcpOptions]:
             yield backend
 
     def lacks(options: AcpOptions, env: Mapping[str, str]) -> str | None:
+        from ohm_acp.agents import agent_of  # noqa: PLC0415  only who asks pays for it
+        from ohm_subagents.shell import command_environment, locate_command  # noqa: PLC0415  as above
+
         path = command_environment(options, env)
         found = locate_command(options.command, path, backend=backend_id, install=agent_of(options).install)
         return str(found.err_value) if isinstance(found, Err) else None
@@ -80,6 +88,7 @@ def instance(backend_id: str) -> BackendSpec[AcpOptions]:
         open=open_backend,
         options=AcpOptions,
         capabilities=CAPABILITIES,
+        packages=("ohm-acp", "agent-client-protocol"),
         lacks=lacks,
     )
 

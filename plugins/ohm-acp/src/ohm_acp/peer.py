@@ -15,7 +15,7 @@ from ohm_acp.wire import Wire
 from ohm_subagents.plugin import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import AsyncGenerator, Awaitable, Callable
 
     from ohm_subagents.plugin import JsonObject
     from ohm_subagents.shell import Child
@@ -36,7 +36,7 @@ class Peer:
     @classmethod
     @asynccontextmanager
     async def of(
-        cls, child: Child, updated: Callable[[JsonObject], None], permission: Callable[[object], JsonObject]
+        cls, child: Child, updated: Callable[[JsonObject], None], permission: Callable[[object], Awaitable[JsonObject]]
     ) -> AsyncGenerator[Peer]:
         """Talk with a process until this is left; its end is the caller's to see to.
 
@@ -45,7 +45,7 @@ class Peer:
 
         async def handle(method: str, params: Any, _is_notification: bool) -> JsonObject:  # noqa: ANN401, FBT001  the library's
             if method == _PERMISSION:
-                return permission(params)
+                return await permission(params)
             raise RequestError.method_not_found(method)
 
         wire = Wire(child, updated)

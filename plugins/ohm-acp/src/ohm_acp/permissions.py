@@ -1,8 +1,8 @@
-"""The answers to an agent that asks whether it may use a tool."""
+"""The answers to an agent that asks whether it may use a tool: by the policy of the run, and then by its gate."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from acp import RequestError
 from acp.schema import RequestPermissionRequest
@@ -11,6 +11,11 @@ from pydantic import ValidationError
 from ohm_acp.calls import compact
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from acp.schema import ToolCallUpdate
+    from pydantic import JsonValue
+
     from ohm_acp.agents import Agent
     from ohm_acp.calls import Call
     from ohm_acp.report import Report
@@ -42,8 +47,11 @@ class Permissions:
             self._ours.setdefault(name.lower(), set()).add(tool)
         self._told: set[str] = set()
 
-    def answer(self, params: object) -> JsonObject:
-        """Return the answer to a request, at once. Raises `RequestError` for one that cannot be read."""
+    async def answer(self, params: object) -> JsonObject:
+        """Return the answer to a request; where a rule asks, once somebody has decided.
+
+        Raises `RequestError` for a request that cannot be read.
+        """
         try:
             asked = RequestPermissionRequest.model_validate(params)
         except ValidationError:
@@ -52,12 +60,31 @@ class Permissions:
         is_allowed = self._allows(call)
         if not is_allowed:
             self._tell(call)
-        kinds = _ALLOWING if is_allowed else _REJECTING
+        elif call.ours is None:  # a tool of ours is judged where it is called
+            is_allowed = await self._passes(call, asked.tool_call)
+        allowing = _ALLOWING[:1] if self._request.call_rules else _ALLOWING  # allowed for good, it would not ask again
+        kinds = allowing if is_allowed else _REJECTING
         options = {option.kind: option.option_id for option in reversed(asked.options)}
         chosen = next((options[kind] for kind in kinds if kind in options), None)
         if chosen is None:
             return {"outcome": {"outcome": "cancelled"}}
         return {"outcome": {"outcome": "selected", "optionId": chosen}}
+
+    async def _passes(self, call: Call, told: ToolCallUpdate) -> bool:
+        """Return True if the gate lets a call through, under each name of ours that it may have."""
+        gate = self._request.gate
+        if gate is None or not self._request.call_rules:
+            return True
+        arguments = {**_object(call.args), **_object(told.raw_input)}
+        if arguments.get("cwd") == str(self._request.cwd):  # added by the agent: its model does not say it
+            del arguments["cwd"]
+        names = sorted(self._ours.get(call.name.lower()) or _BY_KIND.get(call.kind) or (call.tool,))
+        for name in [one for one in names if self._has(one)] or names:
+            refusal = await gate.tool(name, arguments, call_id=call.id)
+            if refusal is not None:
+                self._report.warn(refusal)
+                return False
+        return True
 
     def _allows(self, call: Call) -> bool:
         if call.ours is not None or call.kind == _HARMLESS:
@@ -87,3 +114,7 @@ class Permissions:
         args = "" if call.args is None else f" with {compact(call.args)[:_MAX_ARGS]}"
         asked = f'The agent asked to use "{call.tool}"{args}'
         self._report.warn(f"{asked}; the profile does not allow it, so it was refused.")
+
+
+def _object(value: object) -> Mapping[str, JsonValue]:
+    return cast("Mapping[str, JsonValue]", value) if isinstance(value, dict) else {}

@@ -8,29 +8,25 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_backend_cli.checkpoint import Checkpoint
 from ohm_backend_cli.children import ChildTools
+from ohm_backend_cli.program import Program
 from ohm_backend_cli.run_state import RunState
 from ohm_backend_cli.start import Link, Start
-from ohm_backend_cli.stream import StreamReader, Table
-from ohm_subagents.plugin import Capability, RunRequest
-from ohm_subagents.shell import Dialect, Ended, Invocation, full_prompt
+from ohm_backend_cli.stream import Ending, StreamReader, Table
+from ohm_subagents.shell import Dialect, Invocation, full_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from ohm_subagents.plugin import RunRequest
 
 OURS: Final = frozenset({"code_search"})
 """Tools that live in our process; the CLI's own search stands in for them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Agent:
+class Agent(Program):
     """A command-line agent, as data."""
 
-    id: str
-    """The id of the backend, and the command."""
-    product: str
-    """The name of the program."""
-    install: str
-    """The command that installs it."""
     arguments: Callable[[Start], Sequence[str]]
     """Return the arguments of a run; the prompt goes to standard input."""
     table: Table
@@ -41,42 +37,41 @@ class Agent:
     """Its names for our tools."""
     writes: Mapping[str, str] = field(default_factory=dict[str, str])
     """Those of its tools that write a file, with the argument that names it."""
-    child_prefix: str = ""
-    """The prefix of its names for tools of `SERVER`; empty for one that connects to no MCP server."""
-    api: str = ""
-    """The API by which it asks the services of ohm.json; empty for one that asks none."""
     keys: Callable[[RunRequest], Iterable[str]] = lambda _request: ()
     """As in a dialect."""
     settings: Callable[[Start], Mapping[str, str]] = lambda _start: {}
     """Return variables to set for it."""
     unsupported: Callable[[RunRequest], Iterable[str]] = lambda _request: ()
     """Return sentences about what it cannot honour of a request."""
-    cause: Callable[[str, Ended], str] = lambda said, _ended: said
-    """Return why a run has failed, which its standard error may tell better than what it said."""
-    http_status: Callable[[Ended], int | None] = lambda _ended: None
-    """Return the HTTP status of the provider that an exit code tells, if it does."""
+    ending: Ending = field(default_factory=Ending)
+    """The readers of its exit code and its standard error."""
 
     def dialect(self, link: Link | None = None) -> Dialect:
         """Return the same for the host; `link` holds the connections of a run."""
         link = link or Link()
         return Dialect(
             id=self.id,
-            summary=f"Runs the subagent in {self.product}, as the command `{self.id}`.",
+            summary=self.summary,
             command=(self.id,),
             install=self.install,
             arguments=lambda invocation: self.arguments(self._start(invocation, link)),
             prompt=self._prompt,
             reader=partial(self._reader, link=link),
             capabilities=self.capabilities,
+            packages=("ohm-backend-cli",),
             keys=self.keys,
             settings=lambda invocation: link.settings(invocation.request, self.settings(self._start(invocation, link))),
         )
 
-    @property
-    def capabilities(self) -> frozenset[Capability]:
-        """The capabilities of its backend, but for those of every process."""
-        reached = {Capability.CHILD_TOOLS} if self.child_prefix else set[Capability]()
-        return frozenset({Capability.SESSIONS, Capability.USAGE, *reached})
+    def agent(self) -> Agent:
+        """Return itself: nothing has to be imported."""
+        return self
+
+    def our_names(self, tool: str) -> Sequence[str]:
+        """Return our names for a tool by its own name; none for one of `SERVER`, which is judged where it is called."""
+        if self.child_prefix and tool.startswith(self.child_prefix):
+            return ()
+        return [ours for ours, own in self.tools.items() if own == tool] or [tool]
 
     def _start(self, invocation: Invocation, link: Link) -> Start:
         return Start(
@@ -105,7 +100,7 @@ class Agent:
             unsupported=(*self.unsupported(request), *self._lacking(request, link)),
             children=ChildTools(self.child_prefix, link.endpoint),
         )
-        return StreamReader(run, self.table, self.http_status, self.cause)
+        return StreamReader(run, self.table, self.ending)
 
     def _lacking(self, request: RunRequest, link: Link) -> Iterable[str]:
         plugged = [tool.name for tool in request.child_tools]

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from ohm_backend_cli import program
 from ohm_backend_cli.agent import Agent, bound_to, named
+from ohm_backend_cli.control import ARGUMENTS as CONTROL
+from ohm_backend_cli.control import is_asking
 from ohm_backend_cli.messages import MESSAGES, reason, system, used
+from ohm_backend_cli.program import SERVER
 from ohm_backend_cli.shapes import compact, count, object_of
-from ohm_backend_cli.start import LONGEST_CALL_MS, SERVER
+from ohm_backend_cli.start import LONGEST_CALL_MS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +32,7 @@ TOOLS: Final = {
     "find": "Glob",
     "ls": "Glob",
 }
-CHILD_PREFIX: Final = f"mcp__{SERVER}__"
+CHILD_PREFIX: Final = program.CLAUDE.child_prefix
 KEYS: Final = (
     *("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS"),
     *("CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CONFIG_DIR"),
@@ -39,14 +43,20 @@ HOPELESS: Final = (401, 403)
 
 
 def arguments(start: Start) -> list[str]:
-    """Only the tools of the request, files only below the folder, no server and no hook that the folder brings."""
+    """Only the tools of the request, files only below the folder, no server and no hook that the folder brings.
+
+    Where calls have rules, nothing with an effect is allowed beforehand: a call of which nobody can be asked any more,
+    because our process was killed, must not be made.
+    """
     request, endpoint = start.request, start.link.endpoint
     tools = named(request, TOOLS)
     writes = "Edit" in tools or "Write" in tools
     argv = ["-p", "--output-format", "stream-json", "--verbose", "--include-partial-messages"]
     argv += ["--setting-sources", "user", "--strict-mcp-config", f"--tools={','.join(tools)}"]
-    argv += ["--permission-mode", "acceptEdits" if writes else "dontAsk"]
-    unasked = ["Bash"] if "Bash" in tools else []
+    asks = is_asking(request)
+    argv += ["--permission-mode", "acceptEdits" if writes and not asks else "dontAsk"]
+    argv += CONTROL if asks else ()
+    unasked = ["Bash"] if "Bash" in tools and not asks else []
     if endpoint is not None:
         argv += [f"--mcp-config={_server(endpoint, start.folder)}"]
         unasked += [f"{CHILD_PREFIX}{name}" for name in endpoint.tools]
@@ -108,14 +118,11 @@ def _result(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
 
 
 CLAUDE: Final = Agent(
-    id="claude",
-    product="Claude Code",
-    install="npm install -g @anthropic-ai/claude-code",
+    **program.CLAUDE.facts,
     provider="anthropic",
     arguments=arguments,
     table={**MESSAGES, "system": _system, "result": _result},
     tools=TOOLS,
-    child_prefix=CHILD_PREFIX,
     writes={"Edit": "file_path", "Write": "file_path"},
     keys=lambda _request: KEYS,
     settings=settings,

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
+from ohm_backend_cli import program
 from ohm_backend_cli.agent import Agent
+from ohm_backend_cli.program import SERVER
 from ohm_backend_cli.service import KEY, key_of
 from ohm_backend_cli.shapes import compact, count, object_of, objects_of, texts_of
-from ohm_backend_cli.start import LONGEST_CALL_MS, SERVER
+from ohm_backend_cli.start import LONGEST_CALL_MS
 from ohm_subagents.plugin import Usage
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ KEYS: Final = ("OPENAI_API_KEY", "CODEX_API_KEY", "OPENAI_BASE_URL", "CODEX_HOME
 SERVICE: Final = "ohm-service"
 """Its name for a service of ohm.json, whose own may be one that codex keeps for itself."""
 TOKEN: Final = "OHM_RUN_TOKEN"  # noqa: S105  the name of the variable
-CHILD_PREFIX: Final = f"{SERVER}/"
+CHILD_PREFIX: Final = program.CODEX.child_prefix
 CALLS: Final = {
     "command_execution": ("command",),
     "mcp_tool_call": ("server", "tool", "arguments"),
@@ -186,9 +188,7 @@ def _failed(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
 
 
 CODEX: Final = Agent(
-    id="codex",
-    product="Codex CLI",
-    install="npm install -g @openai/codex",
+    **program.CODEX.facts,
     provider="openai",
     arguments=arguments,
     table={
@@ -200,8 +200,6 @@ CODEX: Final = Agent(
         "turn.failed": _failed,
     },
     tools={tool: tool for tool in (*READING, *WRITING)},
-    child_prefix=CHILD_PREFIX,
-    api="Responses",
     keys=lambda _request: KEYS,
     settings=settings,
     unsupported=unsupported,

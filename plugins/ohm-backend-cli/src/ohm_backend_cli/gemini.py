@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from ohm_backend_cli import program
 from ohm_backend_cli.agent import Agent, bound_to, named, without_thinking
 from ohm_backend_cli.shapes import compact, count, object_of
+from ohm_backend_cli.stream import Ending
 from ohm_subagents.plugin import Usage
 
 if TYPE_CHECKING:
@@ -135,9 +137,7 @@ def _result(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
 
 
 GEMINI: Final = Agent(
-    id="gemini",
-    product="Gemini CLI",
-    install="npm install -g @google/gemini-cli",
+    **program.GEMINI.facts,
     provider="google",
     arguments=arguments,
     table={
@@ -153,5 +153,5 @@ GEMINI: Final = Agent(
     keys=lambda _request: KEYS,
     settings=settings,
     unsupported=unsupported,
-    http_status=http_status,
+    ending=Ending(http_status=http_status),
 )

@@ -35,7 +35,7 @@ def system(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
     """Read the start."""
     match record:
         case {"subtype": "init", "session_id": str(session), "model": str(model)}:
-            yield from run.runs(model)
+            yield from run.runs(model, record.get(f"{run.id}_code_version"))
             yield from run.begins(session)
         case _:
             pass
@@ -48,6 +48,7 @@ def piece(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
     match object_of(record.get("event")):
         case {"type": "message_start", "message": message}:
             run.pieces.asked = object_of(object_of(message).get("usage"))
+            yield from run.answers_as(object_of(message).get("model"))
         case {"type": "content_block_delta", "delta": {"type": "text_delta", "text": str(text)}}:
             run.pieces.have_come = True
             yield from run.says(text)
@@ -65,6 +66,8 @@ def assistant(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
     message = object_of(record.get("message"))
     if message.get("model") == INVENTED:
         return
+    if record.get("parent_tool_use_id") is None:
+        yield from run.answers_as(message.get("model"))
     is_run = run.pieces.have_come or record.get("parent_tool_use_id") is not None
     for block in objects_of(message.get("content")):
         match block:

@@ -6,10 +6,13 @@ import json
 import re
 from typing import TYPE_CHECKING, Final
 
+from ohm_backend_cli import program
 from ohm_backend_cli.agent import Agent, named
+from ohm_backend_cli.program import SERVER
 from ohm_backend_cli.service import KEY, key_of
 from ohm_backend_cli.shapes import compact, count, dollars, object_of, texts_of
-from ohm_backend_cli.start import LONGEST_CALL_MS, SERVER
+from ohm_backend_cli.start import LONGEST_CALL_MS
+from ohm_backend_cli.stream import Ending
 from ohm_subagents.plugin import Usage
 
 if TYPE_CHECKING:
@@ -34,7 +37,7 @@ TOOLS: Final = {
     "find": "glob",
     "ls": "list",
 }
-CHILD_PREFIX: Final = f"{SERVER}_"
+CHILD_PREFIX: Final = program.OPENCODE.child_prefix
 OWN_KEYS: Final = ("OPENCODE_API_KEY", "OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR", CONFIG)
 KEYS: Final = {
     "anthropic": ("ANTHROPIC_API_KEY",),
@@ -213,9 +216,7 @@ def cause(said: str, ended: Ended) -> str:
 
 
 OPENCODE: Final = Agent(
-    id="opencode",
-    product="OpenCode",
-    install="npm install -g opencode-ai",
+    **program.OPENCODE.facts,
     arguments=arguments,
     table={
         "step_start": _step,
@@ -226,11 +227,9 @@ OPENCODE: Final = Agent(
         "error": _error,
     },
     tools=TOOLS,
-    child_prefix=CHILD_PREFIX,
-    api="Chat Completions",
     writes={"edit": "filePath", "write": "filePath"},
     keys=keys,
     settings=settings,
     unsupported=unsupported,
-    cause=cause,
+    ending=Ending(cause=cause),
 )

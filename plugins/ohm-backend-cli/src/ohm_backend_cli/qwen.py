@@ -8,10 +8,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from ohm_backend_cli import program
 from ohm_backend_cli.agent import Agent, named, without_thinking
 from ohm_backend_cli.messages import MESSAGES, assistant, reason, used
+from ohm_backend_cli.program import SERVER
 from ohm_backend_cli.shapes import compact, count, object_of, texts_of
-from ohm_backend_cli.start import LONGEST_CALL_MS, SERVER
+from ohm_backend_cli.start import LONGEST_CALL_MS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +38,7 @@ DEFAULTS_FILE: Final = (
     Path("/Library/Application Support/QwenCode" if sys.platform == "darwin" else "/etc/qwen-code")
     / "system-defaults.json"
 )
-CHILD_PREFIX: Final = f"mcp__{SERVER}__"
+CHILD_PREFIX: Final = program.QWEN.child_prefix
 UNASKED: Final = (
     *("agent", "ask_user_question", "exit_plan_mode", "monitor", "send_message", "skill", "task_stop", "tool_search"),
 )
@@ -139,14 +141,11 @@ def _result(record: JsonObject, run: RunState) -> Iterator[RunEvent]:
 
 
 QWEN: Final = Agent(
-    id="qwen",
-    product="Qwen Code",
-    install="npm install -g @qwen-code/qwen-code",
+    **program.QWEN.facts,
     provider="qwen",
     arguments=arguments,
     table={**MESSAGES, "assistant": _assistant, "result": _result},
     tools=TOOLS,
-    child_prefix=CHILD_PREFIX,
     writes={"edit": "file_path", "write_file": "file_path"},
     keys=keys,
     settings=settings,

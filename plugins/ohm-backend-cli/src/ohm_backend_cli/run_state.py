@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -102,7 +102,7 @@ class RunState:
             return
         self._reported.is_open = True
         if self._reported.route is None:
-            yield from self.runs(self.request.model.model if self.request.model else "")
+            yield self._route(self.request.model.model if self.request.model else "")
         for sentence in self.unsupported:
             yield from self.warns(sentence)
 
@@ -113,12 +113,24 @@ class RunState:
         self._reported.is_closed = True
         return [*self._checkpoint(), AgentEnded()]
 
-    def runs(self, model: str, provider: str = "") -> Iterator[RunEvent]:
-        """Report the model that answers, and its provider."""
-        route = RouteResolved(provider=provider or self.provider, model=model, runtime=f"{self.id}-cli", route=self.id)
+    def _route(self, model: str) -> RouteResolved:
+        return RouteResolved(provider=self.provider, model=model, runtime=f"{self.id}-cli", route=self.id)
+
+    def runs(self, model: str, version: object = "") -> Iterator[RunEvent]:
+        """Report the model that the agent says it runs, and its own version."""
+        route = replace(self._route(model), served_model=model)
+        if isinstance(version, str) and version:
+            route = replace(route, program=self.id, program_version=version)
         if route != self._reported.route:
             self._reported.route = route
             yield route
+
+    def answers_as(self, model: object) -> Iterator[RunEvent]:
+        """Report the model that a message is from, where it is another one than the agent says it runs."""
+        route = self._reported.route
+        if route is not None and isinstance(model, str) and model not in {"", route.served_model}:
+            self._reported.route = replace(route, served_model=model)
+            yield self._reported.route
 
     def begins(self, session: str) -> Iterator[RunEvent]:
         """The session has this id."""

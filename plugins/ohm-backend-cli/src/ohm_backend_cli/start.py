@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from ohm_subagents.mcp import Endpoint
     from ohm_subagents.plugin import CompatibleProvider, RunRequest
 
-SERVER: Final = "ohm-run"
-"""The name under which an agent knows the MCP server with the tools of its run; no user has one of this name."""
 LONGEST_CALL_MS: Final = 24 * 60 * 60 * 1000
 """The time that an agent may wait for a tool: the clocks of the run decide, not its own."""
 _PROXIES: Final = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from ohm_backend_cli.failure import cut_short, empty, failure, left_badly
@@ -20,21 +21,23 @@ Table: TypeAlias = Mapping[str, Handler]
 """By the `type` of a record; other records are passed over."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """The end of a process, where it tells more than the CLI has said."""
+
+    cause: Callable[[str, Ended], str] = lambda said, _ended: said
+    """Return why a run has failed, which its standard error may tell better than what it said."""
+    http_status: Callable[[Ended], int | None] = lambda _ended: None
+    """Return the HTTP status of the provider that an exit code tells, if it does."""
+
+
 class StreamReader:
     """A `Reader`."""
 
-    def __init__(
-        self,
-        run: RunState,
-        table: Table,
-        http_status: Callable[[Ended], int | None],
-        cause: Callable[[str, Ended], str],
-    ) -> None:
-        """`http_status` and `cause` are as in `Agent`."""
+    def __init__(self, run: RunState, table: Table, ending: Ending) -> None:
         self._run = run
         self._table = table
-        self._http_status = http_status
-        self._cause = cause
+        self._ending = ending
 
     def read(self, line: bytes) -> list[RunEvent]:
         """Return the events of a line."""
@@ -63,8 +66,8 @@ class StreamReader:
         run = self._run
         if run.failed is not None:
             said, status = run.failed
-            text = self._cause(said, ended)
-            return Err(failure(run.id, text, status=status or self._http_status(ended), env=run.request.env))
+            text = self._ending.cause(said, ended)
+            return Err(failure(run.id, text, status=status or self._ending.http_status(ended), env=run.request.env))
         if not run.is_done:
             return Err(cut_short(run.id, ended, run.hint, env=run.request.env))
         if ended.code and not ended.was_stopped:

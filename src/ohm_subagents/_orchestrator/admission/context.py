@@ -8,17 +8,25 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ohm_subagents._config.env import TASK_VARIABLE
+from ohm_subagents._config.tool_rules import WILDCARD
 from ohm_subagents._orchestrator.admission import refusals
 from ohm_subagents._orchestrator.admission.answer import unfit
 from ohm_subagents._orchestrator.admission.instructions import instructions
+from ohm_subagents._orchestrator.admission.launches import Launches
 from ohm_subagents._orchestrator.call_context import CallContext, current_context, program_context, root_context
+from ohm_subagents._plugins.backends.interface import Capability
+from ohm_subagents._plugins.suites.ask_parent import UNBOUND
 from ohm_subagents._plugins.suites.tool import named_tools
 from ohm_subagents._policy.allowance import RunLimits, run_limits
+from ohm_subagents._policy.ceiling import delegation
 from ohm_subagents._policy.permissions import misspelt_denials, visible
 from ohm_subagents._policy.tools import ResolvedTools, resolve_tools
 from ohm_subagents.contract.commands import Overrides, Send, StartItem
 from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.limits import Budget
+from ohm_subagents.contract.profile import ASK_PARENT, fold_id
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
@@ -34,7 +42,8 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import CallId
     from ohm_subagents.contract.profile import Profile
-    from ohm_subagents.contract.task import Task
+    from ohm_subagents.contract.task import Assignment, Task
+    from ohm_subagents.contract.tool_ceiling import Delegation, ToolCeiling
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +58,7 @@ class ResolvedProfile:
     own: SubagentEntry
     tools: Result[ResolvedTools, OhmError]
     child_tools: tuple[Tool, ...]
+    passes: Delegation | None
     limits: Result[RunLimits, OhmError]
     instructions: str
     diagnostics: tuple[Diagnostic, ...]
@@ -66,6 +76,9 @@ class AdmissionContext:
         depth: how many subagents this process is inside of; None if it is unknown, and then nothing may start.
         tool_sources: the sources of more such tools, by the prefix of their names.
         env: the environment that the `Ohm` was opened with.
+        launches: makes the launch records.
+        outlines: the newest `plan.Outline` of each profile, by its id, for items that choose nothing themselves.
+        above: the ceilings that the process is under, as its environment says.
     """
 
     config: OhmConfig
@@ -78,6 +91,9 @@ class AdmissionContext:
     depth: int | None
     tool_sources: Mapping[str, ToolSource] = field(default_factory=dict[str, "ToolSource"])
     env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    launches: Launches = field(default_factory=Launches, repr=False, compare=False)
+    outlines: dict[str, object] = field(default_factory=dict[str, object], repr=False, compare=False)
+    above: Delegation | None = None
     _resolved: dict[tuple[str, bool], ResolvedProfile] = field(
         default_factory=dict[tuple[str, bool], ResolvedProfile], repr=False, compare=False
     )
@@ -122,9 +138,12 @@ class AdmissionContext:
         found = self._resolved.get(key)
         if found is None or found.profile is not profile:  # two catalogues may have the id, and files are read again
             found = self._resolved[key] = self._resolve(profile, has_settings=item.has_settings)
+        if item.overrides.tools and isinstance(found.tools, Err):  # it may deny one of these
+            given = tuple(tool.name for tool in item.overrides.tools)
+            return self._resolve(profile, has_settings=item.has_settings, of_call=given)
         return found
 
-    def _resolve(self, profile: Profile, *, has_settings: bool) -> ResolvedProfile:
+    def _resolve(self, profile: Profile, *, has_settings: bool, of_call: tuple[str, ...] = ()) -> ResolvedProfile:
         subagents = self.config.subagents
         own = subagents.entry(profile.id) if has_settings else subagents.unnamed
         is_agent = profile.agent is not None
@@ -134,6 +153,7 @@ class AdmissionContext:
             offered=tuple(self.child_tools),
             only_if_named=named_tools(self.child_tools),
             sources=self.tool_sources,
+            of_call=of_call,
             is_agent=is_agent,
         )
         names = () if isinstance(tools, Err) else tools.ok_value.names
@@ -142,13 +162,36 @@ class AdmissionContext:
             fault=unfit(profile),
             own=own,
             tools=tools,
-            child_tools=tuple(tool for name, tool in self.child_tools.items() if name in names),
+            child_tools=tuple(
+                tool for name, tool in (*self.child_tools.items(), (ASK_PARENT, UNBOUND)) if name in names
+            ),
+            passes=None if isinstance(tools, Err) else self._passes(profile, own, None, tools.ok_value, self.cwd),
             limits=run_limits(profile, own, self.config),
             instructions=instructions(profile, self.cwd),
             diagnostics=(
                 *(Diagnostic(subject=profile.id, message=note) for note in profile.notes),
                 *self._misspelt_denials(profile),
             ),
+        )
+
+    def passes(
+        self, resolved: ResolvedProfile, ceiling: ToolCeiling | None, tools: ResolvedTools, cwd: Path
+    ) -> Delegation | None:
+        """Return the ceilings of what a run with these tools, itself under a ceiling, starts in a directory."""
+        if ceiling is None and cwd is self.cwd and tools is resolved.tools.ok():
+            return resolved.passes
+        return self._passes(resolved.profile, resolved.own, ceiling, tools, cwd)
+
+    def _passes(
+        self, profile: Profile, own: SubagentEntry, ceiling: ToolCeiling | None, tools: ResolvedTools, cwd: Path
+    ) -> Delegation:
+        return delegation(
+            profile,
+            tools,
+            ceiling,
+            delegate=profile.delegate if own.delegate is None else map(fold_id, own.delegate),
+            unasked=(*named_tools(self.child_tools), *(f"{prefix}{WILDCARD}" for prefix in self.tool_sources)),
+            cwd=cwd,
         )
 
     def _misspelt_denials(self, profile: Profile) -> tuple[Diagnostic, ...]:
@@ -160,9 +203,8 @@ class AdmissionContext:
         known = {*self.catalog.available(), *names}
         return misspelt_denials(profile, permissions, known, unlisted=self.sources)
 
-    def limits(self, resolved: ResolvedProfile, item: StartItem) -> Result[RunLimits, OhmError]:
-        """Return the limits of a run of an item."""
-        asked = item.overrides
+    def limits(self, resolved: ResolvedProfile, asked: Overrides) -> Result[RunLimits, OhmError]:
+        """Return the limits of a run with these choices of a call."""
         if asked.limits is None and asked.loop is None:
             return resolved.limits
         return run_limits(resolved.profile, resolved.own, self.config, limits=asked.limits, loop=asked.loop)
@@ -177,7 +219,8 @@ class AdmissionContext:
 
     def _root(self, max_depth: int | None) -> CallContext:
         budget = self._root_budget if max_depth is None else self._rooted_budget(max_depth)
-        return root_context(budget, level=self.depth or 0)
+        outside = TaskId(self.env.get(TASK_VARIABLE, ""))
+        return root_context(budget, level=self.depth or 0, passes=self.above, outside=outside or None)
 
     @cached_property
     def _root_budget(self) -> Budget:
@@ -192,6 +235,13 @@ class AdmissionContext:
         profile = item.profile
         is_own = not isinstance(profile, str) and not profile.suite and self.catalog.find(profile.id) != profile
         return ("profile",) * is_own + ("tools",) * bool(item.overrides.tools)
+
+    @cached_property
+    def attaching(self) -> frozenset[str]:
+        """The backends of the configuration that go on with the runs of a process that has died."""
+        configured = {self.config.subagent_backend, *self.config.subagents.backends}
+        specs = (spec for name, spec in self.backends.items() if name in configured)
+        return frozenset(spec.id for spec in specs if Capability.ATTACHES in spec.capabilities)
 
     def continuation(self, task: Task, command: Send) -> StartItem:
         """Return the item that continues a settled task: as far as its record shows, it runs as the task did."""
@@ -212,7 +262,6 @@ class AdmissionContext:
         asked = task.assignment
         given = {"profile": command.profile, "tools": command.tools}
         lacking = [name for name in asked.unkept if given[name] is None]
-        same = (spec.id for spec in self.backends.values() if asked.backend in {spec.label, spec.id})
         found = Ok(command.profile) if command.profile else self.profile_of(task)
         refusal = refusals.unkept(task, lacking) if lacking else found.err_value if isinstance(found, Err) else None
         return StartItem(
@@ -220,8 +269,13 @@ class AdmissionContext:
             refusal=refusal,
             description=asked.description,
             prompt=command.prompt,
-            overrides=Overrides(backend=next(same, None), cwd=None if asked.cwd is None else Path(asked.cwd)),
+            overrides=Overrides() if task.launch is not None else self._unrecorded(asked),
         )
+
+    def _unrecorded(self, asked: Assignment) -> Overrides:
+        """Return the choices of a task that has no launch record."""
+        same = (spec.id for spec in self.backends.values() if asked.backend in {spec.label, spec.id})
+        return Overrides(backend=next(same, None), cwd=None if asked.cwd is None else Path(asked.cwd))
 
     def visible_ids(self) -> tuple[str, ...]:
         """Return the ids that a caller may see, sorted."""

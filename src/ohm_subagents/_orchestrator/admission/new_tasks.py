@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents.contract.activity import Activity
+from ohm_subagents.contract.activity import Activity, maker
 from ohm_subagents.contract.ids import SessionId
 from ohm_subagents.contract.task import UNAVAILABLE, Assignment, Route, Task
 
@@ -49,31 +50,46 @@ def _session_of(item: StartItem, task_id: TaskId) -> SessionId:
     return SessionId(f"session_{task_id.removeprefix('task_')}") if item.session is None else item.session.id
 
 
+_task, _assignment = maker(Task), maker(Assignment)
+
+
+@lru_cache(maxsize=8)
+def _no_activity(max_events: int) -> Activity:
+    return Activity(max_events=max_events)
+
+
+@lru_cache(maxsize=64)
+def _unknown_route(label: str) -> Route:
+    return Route(runtime=label, route=label)
+
+
 def new_task(task_id: TaskId, admitted: Plan, now_ms: int, caller: CallContext) -> Task:
     """Return the task of an admitted item; the texts that it stores are trimmed."""
-    item = admitted.item
-    return Task(
+    item, profile = admitted.item, admitted.spec.profile
+    return _task(
         id=task_id,
         session_id=_session_of(item, task_id),
-        assignment=Assignment(
-            profile=admitted.profile.id,
-            name=admitted.profile.name,
+        assignment=_assignment(
+            profile=profile.id,
+            name=profile.name,
             description=item.description.strip(),
             prompt=item.prompt.strip(),
             invocation=item.invocation,
             backend=admitted.label,
             created_ms=now_ms,
-            parent=caller.task_id,
+            parent=caller.task_id or caller.outside,
             call=caller.call,
-            answer=None if admitted.profile.result_schema is None else "json",
-            suite=admitted.profile.suite,
+            answer=None if profile.result_schema is None else "json",
+            suite=profile.suite,
             unkept=admitted.unkept,
+            outlives=admitted.can_attach,
             cwd=None if item.overrides.cwd is None else str(item.overrides.cwd),
         ),
-        activity=Activity(max_events=admitted.max_events),
-        route=Route(runtime=admitted.label, route=admitted.label),
+        activity=_no_activity(admitted.max_events),
+        route=_unknown_route(admitted.label),
+        launch=admitted.launch,
         updated_ms=now_ms,
-        summary=f"Queued {admitted.profile.name}: {item.description}",
+        summary=f"Queued {profile.name}: {item.description}",
     )
 
 

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ohm_subagents._orchestrator.admission import refusals
 from ohm_subagents._orchestrator.admission.answer import unsupported
-from ohm_subagents._orchestrator.admission.call_tools import ungiven, with_call_tools
+from ohm_subagents._orchestrator.admission.call_tools import child_tools, rules_in_force, unasked, ungiven, unruled
 from ohm_subagents._orchestrator.admission.context import label
+from ohm_subagents._orchestrator.admission.inheritance import NOTHING_INHERITED, inheritance
 from ohm_subagents._orchestrator.admission.instructions import instructions
-from ohm_subagents._orchestrator.admission.model_order import named_model
+from ohm_subagents._orchestrator.admission.items import profile_of
+from ohm_subagents._orchestrator.admission.model_order import uninherited
+from ohm_subagents._orchestrator.admission.relaunch import Relaunch
+from ohm_subagents._orchestrator.admission.settings import bounds_of, settings_of
 from ohm_subagents._orchestrator.admission.sourced_tools import SourcedTools, sourced_tools, ungiven_sources
 from ohm_subagents._plugins.backends.interface import Capability
 from ohm_subagents._plugins.backends.request import RunSpec
-from ohm_subagents._policy.permissions import may_run
-from ohm_subagents.contract.call_rules import RULED_TOOL
-from ohm_subagents.contract.commands import StartItem, check_cwd
-from ohm_subagents.contract.limits import NO_BUDGET, Limits, LoopPolicy
+from ohm_subagents._policy.permissions import overruled
+from ohm_subagents.contract.commands import NO_OVERRIDES
+from ohm_subagents.contract.limits import NO_BUDGET, LoopPolicy
 from ohm_subagents.contract.profile import FINALIZE, PermissionRequest, Profile
 from ohm_subagents.contract.replies import ItemRejected
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -27,17 +29,18 @@ from ohm_subagents.contract.result import Err, Ok, Result
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ohm_subagents._config.schema import OhmConfig
-    from ohm_subagents._config.subagents import SubagentEntry
     from ohm_subagents._orchestrator.admission.context import AdmissionContext, ResolvedProfile
-    from ohm_subagents._plugins.backends.interface import BackendSpec
-    from ohm_subagents._plugins.suites.tool import Tool
-    from ohm_subagents._policy.allowance import RunLimits
-    from ohm_subagents._policy.tools import ResolvedTools
-    from ohm_subagents.contract.commands import Overrides
+    from ohm_subagents._orchestrator.admission.inheritance import Inheritance
+    from ohm_subagents._orchestrator.admission.launches import Settings
+    from ohm_subagents._orchestrator.admission.settings import Bounds
+    from ohm_subagents._orchestrator.call_context import CallContext
+    from ohm_subagents.contract.commands import Overrides, StartItem
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.contract.launch import LaunchRecord
     from ohm_subagents.contract.limits import Budget, Clocks
+    from ohm_subagents.contract.model_route import ModelRoute
+    from ohm_subagents.contract.task import Task
 
 _NONE: Final[frozenset[Capability]] = frozenset()
 
@@ -53,11 +56,12 @@ class Plan(NamedTuple):
         budget: of the task with all that it starts; None for no budget.
         max_events: how many events the task keeps.
         diagnostics: what is not done as asked.
-        can_steer: the backend takes follow-ups into the run that goes on.
-        counts_usage: the backend reports what it uses.
-        traces_itself: the backend makes spans of its own.
+        capabilities: what the backend does beyond one prompt, one answer.
         sourced: the tools that each run asks sources for; None for none.
+        route: the models that may do the work, the first one in `spec`; None where no other may.
         unkept: the options of the call that no store keeps (`Assignment.unkept`).
+        launch: the record of all this that is kept with the task.
+        former: the settled task of the session that this one continues.
     """
 
     item: StartItem
@@ -69,11 +73,37 @@ class Plan(NamedTuple):
     budget: Budget | None
     max_events: int
     diagnostics: tuple[Diagnostic, ...]
-    can_steer: bool
-    counts_usage: bool
-    traces_itself: bool
+    capabilities: frozenset[Capability]
     sourced: SourcedTools | None = None
     unkept: tuple[str, ...] = ()
+    route: ModelRoute | None = None
+    launch: LaunchRecord | None = None
+    former: Task | None = None
+
+    @property
+    def can_steer(self) -> bool:
+        """Return True if the backend takes follow-ups into the run that goes on."""
+        return Capability.STEERING in self.capabilities
+
+    @property
+    def can_attach(self) -> bool:
+        """Return True if the backend goes on with a run whose process has died."""
+        return Capability.ATTACHES in self.capabilities
+
+    @property
+    def owner(self) -> str:
+        """Return what errors call it whose budget is spent."""
+        return f"subagent '{self.profile.id}'"
+
+    @property
+    def counts_usage(self) -> bool:
+        """Return True if the backend reports what it uses."""
+        return Capability.USAGE in self.capabilities
+
+    @property
+    def traces_itself(self) -> bool:
+        """Return True if the backend makes spans of its own."""
+        return Capability.TRACES in self.capabilities
 
     @property
     def profile(self) -> Profile:
@@ -81,8 +111,33 @@ class Plan(NamedTuple):
         return self.spec.profile
 
 
-def plan(item: StartItem, context: AdmissionContext, *, prompt: str | None = None) -> Result[Plan, ItemRejected]:
-    """Plan how an item runs, or refuse it. `prompt` is that of a follow-up, which is admitted like the item.
+class Outline(NamedTuple):
+    """Everything that is decided about an item whatever its texts are, and whatever plugins say.
+
+    Fields:
+        resolved: the profile, and what follows for it.
+        bounds: what bounds it, or why it may not run.
+        plan: how it runs, or why it cannot be done; without the texts of the item.
+    """
+
+    resolved: ResolvedProfile
+    bounds: Result[Bounds, OhmError]
+    plan: Result[Plan, OhmError]
+
+
+def plan(
+    item: StartItem,
+    context: AdmissionContext,
+    *,
+    prompt: str | None = None,
+    caller: CallContext | None = None,
+    former: Task | None = None,
+) -> Result[Plan, ItemRejected]:
+    """Plan how an item runs, or refuse it.
+
+    `prompt` is that of a follow-up, which is admitted like the item. Its tools do no more than those of the run that is
+    the `caller`, and than those of `former`, which it continues. If that is settled, it has the settings of its launch
+    record, as `Relaunch` applies them.
 
     The first of these refuses it, in this order:
 
@@ -92,177 +147,143 @@ def plan(item: StartItem, context: AdmissionContext, *, prompt: str | None = Non
     - routing to internal profiles, a rule of ohm.json, a plugin's `ohm_permission`;
     - the model;
     - settings of the profile that cannot be read, an answer that the backend cannot hand in, a tool of the call that
-      the backend cannot give, that is called like another one or is denied, rules for commands that the backend
+      the backend cannot give, that is called like another one or is denied, rules for calls that the backend
       cannot keep, a directory that cannot be read.
     """
     prompt = item.prompt if prompt is None else prompt
-    found = _profile_of(item, prompt, context)
+    found = profile_of(item, prompt, context)
     if isinstance(found, Err):
         return found
     profile = found.ok_value
-    planned = _planned(item, prompt, context.resolved(profile, item), context)
-    if isinstance(planned, Err):
-        error = planned.err_value
-        return Err(ItemRejected(item=item, error=error, profile=profile.id, invocation=item.invocation))
-    return planned
+    outline = _outline(item, context.resolved(profile, item), context, caller, former)
+    refused = _refused(item, prompt, outline, context)
+    if refused is not None:
+        return Err(ItemRejected(item=item, error=refused, profile=profile.id, invocation=item.invocation))
+    planned = outline.plan.unwrap()
+    spec = replace(planned.spec, description=item.description, is_one_shot=item.is_one_shot)
+    return Ok(planned._replace(item=item, spec=spec, unkept=context.unkept(item)))
+
+
+def _refused(item: StartItem, prompt: str, outline: Outline, context: AdmissionContext) -> OhmError | None:
+    """Return why an item may not run: by its outline, or by what may be otherwise at each start."""
+    bounds, planned = outline.bounds, outline.plan
+    if isinstance(bounds, Err):
+        return bounds.err_value
+    profile, asked = bounds.ok_value.profile, item.overrides
+    request = PermissionRequest(
+        profile=profile,
+        description=item.description,
+        prompt=prompt,
+        cwd=asked.cwd or context.cwd,
+        tools=bounds.ok_value.tools.shown,
+    )
+    overruled_by = overruled(profile, context.config.subagents.permissions, context.host.permission(request))
+    if overruled_by is not None or isinstance(planned, Err):
+        return overruled_by or planned.err()
+    cwd = planned.ok_value.spec.cwd
+    is_read = Capability.FILES in planned.ok_value.capabilities
+    return refusals.unreadable(cwd) if is_read and not _is_readable(cwd) else None
+
+
+def _outline(
+    item: StartItem,
+    resolved: ResolvedProfile,
+    context: AdmissionContext,
+    caller: CallContext | None,
+    former: Task | None,
+) -> Outline:
+    """Return the outline of an item; of those that choose nothing themselves, it is made once a profile."""
+    launch, asked = None if former is None else former.launch, item.overrides
+    ceiling = None if launch is None else launch.ceiling
+    inherited = inheritance(caller, ceiling, resolved.profile, is_named=item.has_settings)
+    if former is not None or asked is not NO_OVERRIDES or inherited is not NOTHING_INHERITED:
+        return _outlined(item, resolved, context, inherited, former)
+    newest = context.outlines.get(resolved.profile.id)
+    if not (isinstance(newest, Outline) and newest.resolved is resolved):
+        newest = context.outlines[resolved.profile.id] = _outlined(item, resolved, context, inherited, None)
+    return newest
+
+
+def _outlined(
+    item: StartItem, resolved: ResolvedProfile, context: AdmissionContext, inherited: Inheritance, former: Task | None
+) -> Outline:
+    bounds = bounds_of(item.overrides, resolved, context, inherited.ceiling)
+    if isinstance(bounds, Err):
+        return Outline(resolved, bounds, bounds)
+    settings = settings_of(item.overrides, bounds.ok_value, resolved, context, inherited)
+    planned = settings if isinstance(settings, Err) else _planned(item, settings.ok_value, resolved, context, former)
+    return Outline(resolved, bounds, planned)
 
 
 def _planned(
-    item: StartItem, prompt: str, resolved: ResolvedProfile, context: AdmissionContext
+    item: StartItem, settings: Settings, resolved: ResolvedProfile, context: AdmissionContext, former: Task | None
 ) -> Result[Plan, OhmError]:
-    """Plan how an item of a known profile runs."""
-    profile, asked, config = resolved.profile, item.overrides, context.config
-    cwd = asked.cwd or context.cwd
-    allowed = _allowed(item, prompt, cwd, resolved, context)
-    if isinstance(allowed, Err):
-        return allowed
-    tools, limits = allowed.ok_value
-    model = named_model(asked.model, profile, resolved.own, config.subagents.model)
-    if isinstance(model, Err):
-        return model
-    backend = backend_of(profile, resolved.own, config) if asked.backend is None else asked.backend
-    spec = context.backends.get(backend)
-    capabilities = _NONE if spec is None else spec.capabilities
-    unable = _unable(item, tools, resolved, context, spec)
+    """Plan how an item with these settings runs, or why it cannot be done; its texts are left out."""
+    told: tuple[Diagnostic, ...] = ()
+    if former is not None and former.launch is not None and former.is_terminal:
+        settings, told = Relaunch(former, former.launch, item).applied(settings, context.backends)
+    config, tools, limits, spec = context.config, settings.tools, settings.limits, settings.spec
+    unable = _unable(item, settings, resolved, context)
     if unable is not None:
         return Err(unable)
     return Ok(
         Plan(
             item=item,
-            spec=RunSpec(
-                profile=profile,
-                description=item.description,
-                instructions=resolved.instructions if asked.cwd is None else instructions(profile, asked.cwd),
-                cwd=cwd,
-                tools=_with_finalize(profile, tools.names),
-                tools_are_bounded=tools.are_bounded or bool(tools.call_rules),
-                call_rules=tools.call_rules,
-                child_tools=(*_child_tools(tools, asked, resolved, context), *cast("tuple[Tool, ...]", asked.tools)),
-                model=None if model.ok_value is None else model.ok_value.pattern,
-                mode=config.default_mode,
-                is_one_shot=item.is_one_shot,
-                env=context.env,
-            ),
-            backend=backend,
-            label=label(backend, context.backends),
+            spec=_run_spec(item.overrides, settings, resolved, context),
+            backend=settings.backend,
+            label=label(settings.backend, context.backends),
             limits=limits.clocks,
             loop=limits.loop,
             budget=None if limits.budget is NO_BUDGET else limits.budget,
             max_events=config.task_max_events,
-            diagnostics=(*resolved.diagnostics, *tools.diagnostics, *ungiven_sources(tools, profile, spec)),
-            can_steer=Capability.STEERING in capabilities,
-            counts_usage=Capability.USAGE in capabilities,
-            traces_itself=Capability.TRACES in capabilities,
+            diagnostics=(
+                *told,
+                *resolved.diagnostics,
+                *tools.diagnostics,
+                *unasked(tools, spec),
+                *ungiven_sources(tools, settings.profile, spec),
+                *uninherited(item.overrides.model, settings.named),
+            ),
+            capabilities=_NONE if spec is None else spec.capabilities,
             sourced=sourced_tools(tools, context, spec),
-            unkept=context.unkept(item),
+            route=None if settings.named is None else settings.named.route,
+            launch=context.launches.of(settings),
+            former=former,
         )
     )
 
 
-def _allowed(
-    item: StartItem, prompt: str, cwd: Path, resolved: ResolvedProfile, context: AdmissionContext
-) -> Result[tuple[ResolvedTools, RunLimits], OhmError]:
-    """Return the tools and limits of an item, or why it may not run: its feature, tools, limits or a permission."""
-    profile, config = resolved.profile, context.config
-    if profile.feature is not None and not config.features.is_on(profile.feature):
-        return Err(refusals.feature_off(profile.id, profile.feature))
-    if isinstance(resolved.tools, Err):
-        return resolved.tools
-    limits = context.limits(resolved, item)
-    if isinstance(limits, Err):
-        return limits
-    tools = resolved.tools.ok_value
-    if item.overrides.tools or item.overrides.tool_names:
-        tools = with_call_tools(tools, item.overrides, resolved, context)
-    request = PermissionRequest(
+def _run_spec(asked: Overrides, settings: Settings, resolved: ResolvedProfile, context: AdmissionContext) -> RunSpec:
+    """Return what a backend may know of the runs of an item, but its texts."""
+    profile, tools, cwd = settings.profile, settings.tools, settings.cwd
+    return RunSpec(
         profile=profile,
-        description=item.description,
-        prompt=prompt,
+        description="",
+        instructions=resolved.instructions if cwd is context.cwd else instructions(profile, cwd),
         cwd=cwd,
-        tools=tools.shown,
+        tools=_with_finalize(profile, tools.names),
+        tools_are_bounded=tools.are_bounded or any(not one.is_default for one in tools.call_rules),
+        call_rules=rules_in_force(tools, context.config.subagents.requests.unattended),
+        passes=context.passes(resolved, settings.ceiling, tools, cwd),
+        child_tools=child_tools(tools, asked, resolved, context),
+        model=settings.model,
+        mode=context.config.default_mode,
+        env=context.env,
     )
-    verdict = may_run(
-        profile=profile, permissions=config.subagents.permissions, opinions=partial(context.host.permission, request)
-    )
-    return verdict if isinstance(verdict, Err) else Ok((tools, limits.ok_value))
 
 
 def _unable(
-    item: StartItem,
-    tools: ResolvedTools,
-    resolved: ResolvedProfile,
-    context: AdmissionContext,
-    spec: BackendSpec | None,
+    item: StartItem, settings: Settings, resolved: ResolvedProfile, context: AdmissionContext
 ) -> OhmError | None:
-    """Return why an item that is allowed cannot be done: a setting, the answer, a tool, a rule or the directory."""
-    unable = resolved.fault or unsupported(resolved.profile, spec)
-    unable = unable or ungiven(item.overrides.tools, resolved, context.child_tools, spec)
-    unable = unable or _unruled(resolved.profile, tools, spec)
-    cwd = item.overrides.cwd or context.cwd
-    if unable is None and spec is not None and Capability.FILES in spec.capabilities and not _is_readable(cwd):
-        return refusals.unreadable(cwd)
-    return unable
-
-
-def _unruled(profile: Profile, tools: ResolvedTools, spec: BackendSpec | None) -> OhmError | None:
-    """Return an error if there are rules for the commands of a tool that is given, and the backend cannot keep them."""
-    if not tools.call_rules or RULED_TOOL not in tools.names or spec is None:
-        return None
-    return None if Capability.CALL_RULES in spec.capabilities else refusals.rules_unsupported(profile.id, spec.id)
-
-
-def _child_tools(
-    tools: ResolvedTools, asked: Overrides, resolved: ResolvedProfile, context: AdmissionContext
-) -> tuple[Tool, ...]:
-    """Return the tools of plugins that are given, those that the call names among them."""
-    if not asked.tool_names:
-        return resolved.child_tools
-    return tuple(tool for name, tool in context.child_tools.items() if name in tools.names)
-
-
-def backend_of(profile: Profile, own: SubagentEntry, config: OhmConfig) -> str:
-    """Return the backend of a call that names none."""
-    return own.backend or profile.backend or config.subagent_backend
-
-
-def _profile_of(item: StartItem, prompt: str, context: AdmissionContext) -> Result[Profile, ItemRejected]:
-    """Return the profile of an item, complete; an item that is unusable, or that its suite refuses, has none."""
-    unusable = _wordless(item, prompt) or _mistyped(item)
-    if unusable is not None:
-        return Err(ItemRejected(item=item, error=unusable))
-    refusal = item.refusal or check_cwd(item.overrides.cwd)
-    found = context.find(item.profile) if refusal is None else Err(refusal)
-    if isinstance(found, Err):
-        return Err(ItemRejected(item=item, error=found.err_value, profile=context.known_id(item.profile)))
-    schema = item.overrides.result_schema
-    return found if schema is None else Ok(replace(found.ok_value, finalize="required", result_schema=schema))
+    """Return why an item that is allowed cannot be done: a setting, the answer, a tool or a rule."""
+    spec, profile, asked = settings.spec, resolved.profile, item.overrides
+    unable = resolved.fault or unsupported(profile, spec) or ungiven(asked, resolved, context.child_tools, spec)
+    return unable or unruled(profile, settings.tools, spec, context.config.subagents.requests.unattended)
 
 
 def _with_finalize(profile: Profile, names: tuple[str, ...]) -> tuple[str, ...]:
     """Add the tool that hands in an answer where the profile demands one, whatever its lists name."""
     return (*names, FINALIZE) if profile.finalize and FINALIZE not in names else names
-
-
-def _wordless(item: StartItem, prompt: str) -> OhmError | None:
-    """Return an error for the first text that is blank."""
-    if not _is_text(prompt):
-        return refusals.unusable("prompt", prompt)
-    return None if _is_text(item.description) else refusals.unusable("description", item.description)
-
-
-def _mistyped(item: StartItem) -> OhmError | None:
-    """Return an error for a value that is no profile, no `Limits` or no `LoopPolicy`."""
-    asked = item.overrides
-    if not isinstance(cast("object", item.profile), str | Profile):
-        return refusals.no_profile(item.profile)
-    return refusals.mistyped("limits", asked.limits, Limits) or refusals.mistyped("loop", asked.loop, LoopPolicy)
-
-
-def _is_text(value: object) -> bool:
-    try:
-        return isinstance(value, str) and bool(value.strip()) and bool(value.encode())
-    except UnicodeEncodeError:
-        return False
 
 
 def _is_readable(cwd: Path) -> bool:

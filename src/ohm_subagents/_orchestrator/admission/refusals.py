@@ -125,16 +125,6 @@ def uncounted(backend: str) -> OhmError:
     )
 
 
-def elsewhere(task: Task, owner: str) -> OhmError:
-    """Refuse to act on a task of another process; `owner` is that of `Store.owner`."""
-    return OhmError(
-        code=ErrorCode.OWNED_ELSEWHERE,
-        message=f"Task '{task.id}' is run by another process ({owner}).",
-        advice="Wait for it here, or send and cancel in the process that started it.",
-        task_id=task.id,
-    )
-
-
 def tools_unsupported(names: Iterable[str], backend: str) -> OhmError:
     """Refuse tools of a call on a backend that gives subagents none."""
     given = ", ".join(f"'{name}'" for name in names)
@@ -145,12 +135,17 @@ def tools_unsupported(names: Iterable[str], backend: str) -> OhmError:
     )
 
 
-def rules_unsupported(profile: str, backend: str) -> OhmError:
-    """Refuse a profile with rules for the calls of a tool on a backend that cannot keep them."""
+def rules_unsupported(profile: str, backend: str, tool: str, *, is_default: bool = False) -> OhmError:
+    """Refuse a profile with rules for the calls of a tool on a backend that cannot keep them.
+
+    Rules that come with a profile (`is_default`) hold because of `subagents.requests.unattended`.
+    """
+    calls = "commands" if tool == RULED_TOOL else "calls"
     return OhmError(
         code=ErrorCode.TOOLS_UNSUPPORTED,
-        message=f"Backend '{backend}' cannot keep the rules of profile '{profile}' for commands of '{RULED_TOOL}'.",
-        advice="Run it on 'interactive-sdk', or allow or deny the tool as a whole.",
+        message=f"Backend '{backend}' cannot keep the rules of profile '{profile}' for {calls} of '{tool}'.",
+        advice="Run it on 'interactive-sdk', or allow or deny the tool as a whole"
+        + ('; or set subagents.requests.unattended to "allow".' if is_default else "."),
     )
 
 
@@ -169,6 +164,51 @@ def tool_denied(name: str, profile: str) -> OhmError:
         code=ErrorCode.PERMISSION_DENIED,
         message=f"The tool '{name}' of the call is denied to profile '{profile}'.",
         advice="Take it out of the denied tools of the profile or of ohm.json, or out of the call.",
+    )
+
+
+def unreadable_lists(fault: str) -> OhmError:
+    """Refuse a call whose lists `allow` and `deny` have an entry that cannot be read."""
+    return OhmError(
+        code=ErrorCode.INVALID_TASK_PAYLOAD,
+        message=f"`allow` and `deny` of the call cannot be kept: {fault}.",
+        advice="Correct the entry: nothing is started without it.",
+    )
+
+
+def unknown_denial(name: str, advice: str) -> OhmError:
+    """Refuse a call that denies a tool that there is not: the one that was meant would be given."""
+    return OhmError(
+        code=ErrorCode.INVALID_TASK_PAYLOAD,
+        message=f"The call denies '{name}', which is no child tool.",
+        advice=advice,
+    )
+
+
+def denied_by_itself(name: str) -> OhmError:
+    """Refuse a call that gives a tool in `tools` and denies it in `deny`."""
+    return OhmError(
+        code=ErrorCode.INVALID_TASK_PAYLOAD,
+        message=f"The call both gives the tool '{name}' (`tools`) and denies it (`deny`).",
+        advice="Name it in one of the two.",
+    )
+
+
+def tool_of_profile(name: str, profile: str) -> OhmError:
+    """Refuse a call that names, in `tools`, one that the profile has: the caller may mean to leave out the others."""
+    return OhmError(
+        code=ErrorCode.INVALID_TASK_PAYLOAD,
+        message=f"`tools` of the call names '{name}', which the profile '{profile}' has already; `tools` only adds.",
+        advice=f"To leave the task no other tool, say allow=['{name}']; else leave the name out.",
+    )
+
+
+def calls_in_tools(entry: str) -> OhmError:
+    """Refuse a call that names, in `tools`, some calls of a tool."""
+    return OhmError(
+        code=ErrorCode.INVALID_TASK_PAYLOAD,
+        message=f"`tools` of the call names the calls '{entry}', and it only adds whole tools.",
+        advice=f"To leave the task only these calls, say allow=['{entry}']; to take them away, deny=['{entry}'].",
     )
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
 
 from ohm_subagents._concurrency.abort import wait_or_abort
 from ohm_subagents._orchestrator.task_options import NO_OPTIONS
+from ohm_subagents.contract.replies import tasks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterable
 
     import anyio
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.suites.interface import Progress
     from ohm_subagents._plugins.suites.observer import Observer
     from ohm_subagents.contract.events import Event
-    from ohm_subagents.contract.ids import CallId
+    from ohm_subagents.contract.ids import CallId, TaskId
     from ohm_subagents.contract.replies import Reply
     from ohm_subagents.contract.task import Task
 
@@ -30,11 +31,19 @@ class ProgramCall:
         id: kept with each task that the call starts.
         observer: notified of every event of these tasks, and of another task's while a command of the call is about it.
         options: hold for each task that the call starts.
+        told: gets the tasks whose end the replies to its commands tell.
     """
 
     id: CallId
     observer: Observer
     options: TaskOptions
+    told: set[TaskId] = field(default_factory=set["TaskId"])
+
+
+class Awaited(Protocol):
+    """A task that runs, and the number of calls that wait for it."""
+
+    waiting_count: int
 
 
 class CommandCall:
@@ -82,14 +91,30 @@ class CommandCall:
         if self._progress is not None:
             self._progress.step(snapshot, None)
 
+    def tell(self, reply: Reply) -> None:
+        """Note which ends of tasks the caller reads in the reply."""
+        if self._program is not None:
+            self._program.told.update(task.id for task in tasks_of(reply) if task.is_terminal)
+
+    @property
+    def abort(self) -> anyio.Event | None:
+        """The event by which the caller aborts it."""
+        return self._abort
+
     @property
     def is_aborted(self) -> bool:
         """True once the caller has aborted it."""
         return self._abort is not None and self._abort.is_set()
 
-    async def wait(self, until: Callable[[], Awaitable[object]]) -> bool:
-        """Wait until `until` returns or the caller aborts; return True in the second case."""
-        return await wait_or_abort(until, self._abort)
+    async def wait(self, until: Callable[[], Awaitable[object]], tasks: Iterable[Awaited]) -> bool:
+        """Wait for tasks until `until` returns or the caller aborts; return True in the second case."""
+        for live in tasks:
+            live.waiting_count += 1
+        try:
+            return await wait_or_abort(until, self._abort)
+        finally:
+            for live in tasks:
+                live.waiting_count -= 1
 
 
 class _Visitor:

@@ -16,7 +16,6 @@ from ohm_subagents.contract.events import (
     GuardTripped,
     RequestHeld,
     RequestReleased,
-    RouteResolved,
     RunEnded,
     RunStarted,
     TaskQueued,
@@ -24,13 +23,17 @@ from ohm_subagents.contract.events import (
     ToolEnded,
     ToolStarted,
 )
+from ohm_subagents.contract.model_route import ModelSelected, RouteResolved
 from ohm_subagents.contract.outcome import Failed
+from ohm_subagents.contract.requests import AnswerAwaited, AnswerGiven
+from ohm_subagents.contract.workspace import WorkspaceKept
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ohm_subagents._orchestrator.observe.logger import Logger
     from ohm_subagents.contract.task import Task
+    from ohm_subagents.contract.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +58,17 @@ LINES: Final[Mapping[type[Event], LogLine]] = {
     ToolStarted: LogLine("tool.started", "A tool call began.", ("tool", "call_id")),
     ToolEnded: LogLine("tool.ended", "A tool call ended.", ("tool", "call_id", "tool_status")),
     FileChanged: LogLine("file.changed", "A file was written.", ("path",)),
+    WorkspaceKept: LogLine("workspace.kept", "The changes to files of its own are kept.", ("ref", "files")),
     Finalized: LogLine("answer.finalized", "A subagent handed in its answer.", ("final_status",)),
     RequestHeld: LogLine("request.held", "A model request waits for its turn or its budget.", ("provider", "why")),
     RequestReleased: LogLine("request.released", "The model request goes out."),
+    AnswerAwaited: LogLine(
+        "answer.awaited", "The run waits for an answer to a request.", ("request_id", "request_kind", "tool")
+    ),
+    AnswerGiven: LogLine("answer.given", "A request was answered.", ("request_id", "answer", "answered_by")),
+    ModelSelected: LogLine(
+        "model.selected", "A model was chosen among several, or in place of one that failed.", ("selected", "why")
+    ),
     GuardTripped: LogLine(
         "guard.tripped",
         "A clock, the loop guard or a budget stepped in.",
@@ -68,9 +79,12 @@ LINES: Final[Mapping[type[Event], LogLine]] = {
         "diagnostic.raised", "Something was not honoured as written.", ("subject", "diagnostic"), is_warning=True
     ),
     RunEnded: LogLine("run.ended", "The backend returned, failed or was stopped.", _END),
-    TaskSettled: LogLine("task.settled", "Nothing more will happen to the task.", _END),
+    TaskSettled: LogLine("task.settled", "Nothing more will happen to the task.", (*_END, "usage", "tree_usage")),
 }
 """The events that are logged; streamed text, payloads of tools and steps of usage are not."""
+
+
+_ENDS: Final = (RunEnded, TaskSettled)
 
 
 class LogObserver:
@@ -86,7 +100,7 @@ class LogObserver:
         if line is None:
             return
         is_warning = line.is_warning
-        if isinstance(event, RunEnded | TaskSettled):
+        if isinstance(event, _ENDS):
             is_warning = isinstance(event.outcome, Failed)
         if self._is_enabled is not None and not self._is_enabled(logging.WARNING if is_warning else logging.INFO):
             return
@@ -110,7 +124,7 @@ def _common(task: Task) -> dict[str, object]:
     }
 
 
-def _own(task: Task, event: Event) -> dict[str, object]:
+def _own(task: Task, event: Event) -> dict[str, object]:  # noqa: C901, PLR0912  one arm an event is the point
     match event:
         case ToolStarted():
             return {"tool": event.tool, "call_id": event.call_id}
@@ -118,17 +132,26 @@ def _own(task: Task, event: Event) -> dict[str, object]:
             return {"tool": event.tool, "call_id": event.call_id, "tool_status": event.status}
         case FileChanged():
             return {"path": event.path}
+        case WorkspaceKept():
+            return {"ref": event.ref, "files": event.files}
         case Finalized():
             return {"final_status": event.status}
         case RequestHeld():
             return {"provider": event.provider, "why": event.why}
+        case AnswerAwaited(request=request):
+            return {"request_id": request.id, "request_kind": request.kind, "tool": request.tool}
+        case AnswerGiven():
+            return {"request_id": event.request_id, "answer": event.answer.kind, "answered_by": event.by}
+        case ModelSelected():
+            return {"selected": event.model, "why": event.why}
         case GuardTripped():
             return {"guard": event.guard, "step": event.step, "guard_message": event.message}
         case DiagnosticRaised(diagnostic=diagnostic):
             return {"subject": diagnostic.subject, "diagnostic": diagnostic.text}
         case RunEnded(outcome=outcome) | TaskSettled(outcome=outcome):
             error = outcome.error if isinstance(outcome, Failed) else None
-            return {
+            used = _used(task) if isinstance(event, TaskSettled) else {}
+            return used | {
                 "outcome": outcome.kind,
                 "duration_ms": task.updated_ms - (task.started_ms or task.assignment.created_ms),
                 "stopped_by": task.stopped_by,
@@ -137,3 +160,17 @@ def _own(task: Task, event: Event) -> dict[str, object]:
             }
         case _:
             return {}
+
+
+def _used(task: Task) -> dict[str, object]:
+    return {"usage": _counts(task.activity.usage), "tree_usage": _counts(task.activity.tree_usage)}
+
+
+def _counts(usage: Usage) -> dict[str, object]:
+    return {
+        "requests": usage.requests,
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "tool_calls": usage.tool_calls,
+        "cost_usd": None if usage.cost_usd is None else str(usage.cost_usd),
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,18 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.suites.observer import Observer
     from ohm_subagents.contract.events import Event
     from ohm_subagents.contract.task import Task
+
+
+class Follower(ABC):
+    """An observer that waits for the end of a task, and is told too that the task is left to another process."""
+
+    @abstractmethod
+    def notify(self, task: Task, event: Event) -> None:
+        """See `Observer.notify`."""
+
+    @abstractmethod
+    def leave(self, task: Task) -> None:
+        """Wait no more: nothing happens to the task in this process, although it has not settled."""
 
 
 class Observers:
@@ -38,22 +51,31 @@ class Observers:
 
     def notify(self, task: Task, event: Event) -> None:
         """Notify all, in order; an event that an observer sets off is passed on after the one that it was given."""
-        self._backlog.append((task, event))
         if self._is_notifying:
+            self._backlog.append((task, event))
             return
         self._is_notifying = True
         try:
+            self._tell(task, event)
             while self._backlog:
-                task, event = self._backlog.pop(0)
-                for observer in self._observers:
-                    try:
-                        observer.notify(task, event)
-                    except KeyboardInterrupt:
-                        raise
-                    except BaseException as exc:  # noqa: BLE001  an observer is a stranger's; it is removed
-                        self._mute(observer, task, exc)
+                self._tell(*self._backlog.pop(0))
         finally:
             self._is_notifying = False
+
+    def _tell(self, task: Task, event: Event) -> None:
+        for observer in self._observers:
+            try:
+                observer.notify(task, event)
+            except KeyboardInterrupt:
+                raise
+            except BaseException as exc:  # noqa: BLE001  an observer is a stranger's; it is removed
+                self._mute(observer, task, exc)
+
+    def leave(self, task: Task) -> None:
+        """Tell those who wait for its end that the task is left to another process."""
+        for observer in self._observers:
+            if isinstance(observer, Follower):
+                observer.leave(task)
 
     def _mute(self, observer: Observer, task: Task, exc: BaseException) -> None:
         self.remove(observer)

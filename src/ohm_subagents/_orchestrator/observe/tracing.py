@@ -10,13 +10,13 @@ from opentelemetry import trace
 from opentelemetry.trace import SpanKind, StatusCode
 
 from ohm_subagents._orchestrator.observe.log import LINES
+from ohm_subagents._orchestrator.observe.observers import Follower
 from ohm_subagents.contract.errors import ErrorCode
 from ohm_subagents.contract.events import (
     FollowUpTaken,
     GuardTripped,
     RequestHeld,
     RequestReleased,
-    RouteResolved,
     RunEnded,
     RunStarted,
     TaskQueued,
@@ -25,6 +25,8 @@ from ohm_subagents.contract.events import (
     ToolStarted,
     UsageAdded,
 )
+from ohm_subagents.contract.model_route import ModelSelected, RouteResolved
+from ohm_subagents.contract.requests import AnswerAwaited, AnswerGiven
 from ohm_subagents.contract.task import UNAVAILABLE
 
 if TYPE_CHECKING:
@@ -45,8 +47,8 @@ def task_span(task: Task) -> TaskSpan | None:
     return TaskSpan(trace.get_tracer("ohm_subagents"), task)
 
 
-class TaskSpan:
-    """The span `invoke_agent` of a task, an observer that ends it when the task settles.
+class TaskSpan(Follower):
+    """The span `invoke_agent` of a task, an observer that ends it when the task settles or is left.
 
     The spans `chat` and `execute_tool` of a backend that traces itself are inside it; for any other they are made here.
     Attributes are ids, names, counts and the outcome: never a prompt, an answer or a payload.
@@ -90,7 +92,7 @@ class TaskSpan:
                 self._calls[call_id] = self._tool_call(call_id, tool)
             case ToolEnded(call_id=call_id) if call_id in self._calls:
                 self._end_call(self._calls.pop(call_id), event)
-            case UsageAdded(usage=usage) if not self._has_spans:
+            case UsageAdded(usage=usage) if usage.requests and not self._has_spans:
                 self._request(task, usage)
             case TaskSettled():
                 self._end(task)
@@ -100,6 +102,10 @@ class TaskSpan:
                     self._span.add_event(LINES[type(event)].name, about)
                 if isinstance(event, RunStarted | RequestReleased):
                     self._turn_began_ns = time_ns()
+
+    def leave(self, task: Task) -> None:
+        """End the span of a task that goes on in another process, if at all."""
+        self._end(task)
 
     def _tool_call(self, call_id: str, tool: str) -> Span:
         known = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": tool, "gen_ai.tool.call.id": call_id}
@@ -147,6 +153,8 @@ class TaskSpan:
         )
         if usage.cost_usd is not None:
             self._span.set_attribute("ohm.usage.cost_usd", float(usage.cost_usd))
+        self._span.set_attributes(_tree_attributes(task.activity.tree_usage))
+        self._span.set_attributes(_remaining_attributes(task))
         if task.stopped_by is not None:
             self._span.set_attribute("ohm.stopped_by", task.stopped_by)
         if task.error is not None:
@@ -158,6 +166,34 @@ class TaskSpan:
         self._span.end()
 
 
+def _tree_attributes(tree: Usage) -> dict[str, float]:
+    """Return the usage of a task with all tasks below it, each of which has a span with its own."""
+    known: dict[str, float] = {
+        "ohm.tree.usage.requests": tree.requests,
+        "ohm.tree.usage.tool_calls": tree.tool_calls,
+        "ohm.tree.usage.input_tokens": tree.input_tokens,
+        "ohm.tree.usage.output_tokens": tree.output_tokens,
+    }
+    return known if tree.cost_usd is None else {**known, "ohm.tree.usage.cost_usd": float(tree.cost_usd)}
+
+
+def _remaining_attributes(task: Task) -> dict[str, float]:
+    """Return what is left of each budget of a task at its end; nothing limits what is not there."""
+    account = task.activity.account
+    left = None if account is None else account.remaining
+    if left is None:
+        return {}
+    counts = {
+        "requests": left.requests,
+        "tokens": left.tokens,
+        "cost_usd": None if left.cost_usd is None else float(left.cost_usd),
+        "tool_calls": left.tool_calls,
+        "spawns": left.spawns,
+        "wall_ms": left.wall_ms(task.updated_ms),
+    }
+    return {f"ohm.remaining.{name}": count for name, count in counts.items() if count is not None}
+
+
 def _about(task: Task, event: Event) -> dict[str, str | int] | None:
     """Return the attributes of an event on the span of its task; None for one that is not shown there."""
     match event:
@@ -167,6 +203,12 @@ def _about(task: Task, event: Event) -> dict[str, str | int] | None:
             return {"ohm.run": len(task.runs), "ohm.run.outcome": outcome.kind}
         case RequestHeld(provider=provider, why=why):
             return {"gen_ai.provider.name": provider, "ohm.held.why": why}
+        case AnswerAwaited(request=request):
+            return {"ohm.request.id": request.id, "ohm.request.kind": request.kind, "gen_ai.tool.name": request.tool}
+        case AnswerGiven(request_id=request_id, answer=answer, by=by):
+            return {"ohm.request.id": request_id, "ohm.answer": answer.kind, "ohm.answer.by": by}
+        case ModelSelected(model=model, why=why):
+            return {"gen_ai.request.model": model, "ohm.model.why": why}
         case GuardTripped(guard=guard, step=step):
             return {"ohm.guard": guard, "ohm.guard.step": step}
         case TaskQueued() | FollowUpTaken() | RequestReleased():

@@ -29,6 +29,7 @@ class Deadline(NamedTuple):
     step: Literal["finish", "stop"]
 
 
+_NEVER: Final = Deadline(math.inf, "cap", "stop")
 _End = tuple[float, "ClockName | Literal['wall']"]
 _TIME: Final = itemgetter(0)
 _ASKING: Final[tuple[Literal["soft", "cap", "wall"], ...]] = ("soft", "cap", "wall")
@@ -48,6 +49,8 @@ class Deadlines:
         "_held_at",
         "_holds",
         "_last",
+        "_parked_at",
+        "_parks",
         "_soft_at",
         "_wall_at",
         "can_finish",
@@ -60,8 +63,8 @@ class Deadlines:
         self._last: float | None = None
         self._called_at = -math.inf
         self._calls: dict[str, float] = {}
-        self._holds = 0
-        self._held_at = 0.0
+        self._holds = self._parks = 0
+        self._held_at = self._parked_at = 0.0
         self.can_finish = False
 
     def begin(self, now: float, *, wall_at: float = math.inf) -> None:
@@ -117,6 +120,21 @@ class Deadlines:
         self._called_at = min(self._called_at + waited, now)
         self._calls = {call_id: min(begun + waited, now) for call_id, begun in self._calls.items()}
 
+    def park(self, now: float) -> None:
+        """Stop all clocks: somebody has to answer a request of the run, or of a task below it."""
+        if not self._parks:
+            self._parked_at = now
+        self._parks += 1
+        self.hold(now)
+
+    def unpark(self, now: float) -> None:
+        """Let the clocks go on: the time of the wait does not count."""
+        self._parks -= 1
+        if not self._parks:
+            self._begun += now - self._parked_at
+            self._wall_at += now - self._parked_at
+        self.release(now)
+
     def next(self) -> Deadline:
         """Return what comes next: the end of the run, or before it the request to finish.
 
@@ -124,6 +142,8 @@ class Deadlines:
         silence and the soft limit end together, as they do by default, it is the soft limit that asks. Where calls
         extend the time, a run that makes them is not asked: only one that makes none after the soft limit.
         """
+        if self._parks:
+            return _NEVER
         ends = self._ends()
         at, clock = min(ends, key=_TIME)
         if self.can_finish:

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
-from anyio import to_thread
 
-from ohm_subagents._concurrency.faults import as_exception, error_text, interrupt_in
+from ohm_subagents._concurrency.faults import error_text, interrupt_in
 from ohm_subagents._concurrency.shared_resource import READY_WITHIN_S
 from ohm_subagents._orchestrator.call_context import current_context
 from ohm_subagents._orchestrator.finalization import concluded, correction, exhausted
+from ohm_subagents._orchestrator.run.approvals import Approvals
 from ohm_subagents._orchestrator.run.guard import RunGuard
 from ohm_subagents._orchestrator.run.intake import InvalidValueError, bounded, checked_output
+from ohm_subagents._orchestrator.run.parking import lineage, parked
+from ohm_subagents._orchestrator.run.run_request import assembled, run_request
 from ohm_subagents._orchestrator.run.sink import RunSink
 from ohm_subagents._orchestrator.run.sourced_tools import with_sourced_tools
+from ohm_subagents._plugins.backends.attaching import Reattached
 from ohm_subagents._plugins.backends.interface import RunOutput
 from ohm_subagents._plugins.backends.preparation import not_ready
-from ohm_subagents._plugins.backends.request import Exchange, RunRequest, RunSpec
-from ohm_subagents._plugins.suites.finalization import finalize_tool
-from ohm_subagents._plugins.suites.restraint import restrained
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.events import DiagnosticRaised, RunStarted, TextDelta
@@ -35,30 +35,44 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.admission.plan import Plan
     from ohm_subagents._orchestrator.queued_prompt import QueuedPrompt
     from ohm_subagents._orchestrator.run.live import LiveTask
+    from ohm_subagents._orchestrator.run.parking import Slot
+    from ohm_subagents._orchestrator.run.requests import Requests
     from ohm_subagents._orchestrator.run.throttle import Throttle
     from ohm_subagents._orchestrator.run.timers import Timers
+    from ohm_subagents._plugins.backends.interface import Backend
     from ohm_subagents._plugins.backends.pool import BackendPool, Lease, Opened
-    from ohm_subagents._plugins.suites.tool import Tool, ToolCall, ToolResult
-    from ohm_subagents.contract.ids import SessionId
     from ohm_subagents.contract.outcome import Outcome
-    from ohm_subagents.contract.task import Run
 
 OWNER_CLOSED = Cancelled(reason="The owner of the task was closed.")
 WITHDRAWN = Cancelled(reason="The caller stopped waiting.")
 SUCCEEDED: Outcome = Succeeded()
 
 
+class Shared(NamedTuple):
+    """The parts that all runs share."""
+
+    pool: BackendPool
+    throttle: Throttle
+    requests: Requests
+
+
 class Driver:
     """Runs tasks to their end on the backends of the pool, each run under a guard."""
 
-    def __init__(self, pool: BackendPool, *, timers: Timers, throttle: Throttle) -> None:
-        self._pool = pool
+    def __init__(
+        self,
+        shared: Shared,
+        *,
+        timers: Timers,
+        without_slot: Slot,
+    ) -> None:
+        """`without_slot` gives the slot of a task in the queue back while it is open."""
+        self._pool, self._throttle, self._requests = shared
+        self._without_slot = without_slot
         self._timers = timers
-        self._throttle = throttle
 
     async def drive(self, live: LiveTask, begun: Callable[[], None]) -> None:
         """Run a task to its end, which its record tells; `begun` is called when its first run begins."""
-        token = current_context.set(live.context)
         try:
             if not live.task.is_terminal:  # else it was cancelled at the last moment
                 await self._drain(live, begun)
@@ -68,7 +82,6 @@ class Driver:
                 raise stop from None
             live.record.settle(Failed(error=_raised(live, exc)))
         finally:
-            current_context.reset(token)
             live.record.settle(OWNER_CLOSED)
 
     async def _drain(self, live: LiveTask, begun: Callable[[], None]) -> None:
@@ -97,13 +110,15 @@ class Driver:
     async def _run(self, live: LiveTask, prompt: QueuedPrompt, begun: Callable[[], None]) -> Outcome:
         """Give one prompt to its backend under a guard, and record the outcome."""
         plan = prompt.plan
+        current_context.set(live.context)  # of the work of this task alone
         prompt.earlier = next(reversed(live.task.activity.calls), None)
         prompt.began = prompt.began or live.task
         if live.span is not None:
             live.span.begin_run(plan.backend, traces_itself=plan.traces_itself)
-        live.record.add(RunStarted(prompt=prompt.text, is_follow_up=prompt.is_follow_up))
-        for diagnostic in plan.diagnostics:
-            live.record.add(DiagnosticRaised(diagnostic=diagnostic))
+        if not prompt.is_attached:
+            live.record.add(RunStarted(prompt=prompt.text, is_follow_up=prompt.is_follow_up))
+            for diagnostic in plan.diagnostics:
+                live.record.add(DiagnosticRaised(diagnostic=diagnostic))
         begun()
         guard = RunGuard(
             prompt,
@@ -112,6 +127,14 @@ class Driver:
             ledger=live.caller.ledger,
             timers=self._timers,
             throttle=self._throttle,
+            approvals=lambda: Approvals(
+                live.record,
+                plan.spec,
+                self._requests,
+                path=lambda: tuple(one.task.id for one in lineage(live)),
+                park=lambda: parked(live, self._without_slot),
+                later=None if plan.sourced is None else plan.sourced.tools,
+            ),
         )
         result = await self._ask(live, prompt, guard)
         if result is not None or guard.error is not None:  # else the caller has withdrawn the prompt
@@ -140,7 +163,7 @@ class Driver:
         if refused is not None:
             return Err(refused)
         result: Result[RunOutput, OhmError] | None = None
-        plan, sink = prompt.plan, RunSink(live.record, guard)
+        plan, sink = prompt.plan, RunSink(live.record, guard, prompt.plan)
         try:
             with guard.scope:
                 try:
@@ -158,26 +181,42 @@ class Driver:
             sink.close()
             live.guard = None
             guard.end(is_counted=plan.counts_usage)
+            self._requests.drop_answers(live.task.id)
         return None if guard.ignores_output else result
 
     async def _answer(
         self, live: LiveTask, prompt: QueuedPrompt, guard: RunGuard, sink: RunSink, lease: Lease
     ) -> Result[RunOutput, OhmError]:
-        opened = await self._ready(prompt.plan, lease, guard)
+        plan = self._with_model(prompt.plan)
+        opened = await self._ready(plan, lease, guard)
         if isinstance(opened, Err):
             return opened
-        plan = prompt.plan
+        backend: Backend = opened.ok_value
+        if prompt.is_attached:
+            backend = Reattached(opened.ok_value)
+        elif plan.route is not None:
+            from ohm_subagents._orchestrator.run.routed import RoutedBackend  # noqa: PLC0415  only for a menu of models
+
+            cool_downs = self._throttle.cool_downs
+            backend = RoutedBackend(opened.ok_value, plan.route, cool_downs, record=live.record, guard=guard)
         if plan.sourced is not None:
             guard.prepare()
             plan = plan._replace(spec=await with_sourced_tools(plan.spec, plan.sourced, live))
         guard.start()
         live.guard = guard
-        if live.label != plan.label:
+        if live.label != plan.label and not prompt.is_attached:
             live.label = plan.label
             live.record.reroute(live.label)
-        text = await _assembled(prompt)
-        answer: object = await opened.ok_value.run(_request(live, plan, text, guard, sink), sink)
+        text = await assembled(prompt, live.inbox.notices)
+        answer: object = await backend.run(run_request(live, plan, text, guard, sink), sink)
         return _checked(live, prompt, answer)
+
+    def _with_model(self, plan: Plan) -> Plan:
+        """Return the plan with the first model of its route that does not cool down."""
+        if plan.route is None:
+            return plan
+        model = self._throttle.cool_downs.first(plan.route.models)
+        return plan._replace(spec=replace(plan.spec, model=model))
 
     async def _ready(self, plan: Plan, lease: Lease, guard: RunGuard) -> Opened:
         """Return the backend, open and prepared; an `Err` too if that takes too long."""
@@ -190,58 +229,6 @@ class Driver:
                 await opened.ok_value.prepare(plan.profile, plan.spec.model)  # what it cannot make, the run will say
             return opened
         return Err(not_ready(plan.backend))
-
-
-async def _assembled(prompt: QueuedPrompt) -> str:
-    """Return the text for the backend: preface, then prompt. A preface that hangs on a disk costs this run only."""
-    preface = prompt.preface
-    if not isinstance(preface, str):
-        preface = await to_thread.run_sync(preface, abandon_on_cancel=True)
-    return encodable("\n\n".join(filter(None, (preface, prompt.text))))
-
-
-def _request(live: LiveTask, plan: Plan, text: str, guard: RunGuard, sink: RunSink) -> RunRequest:
-    """Return the request of the open run."""
-    task = live.task
-    return RunRequest(
-        task_id=task.id,
-        session_id=task.session_id,
-        prompt=text,
-        spec=_equipped(plan, task.session_id, sink),
-        history=tuple(map(_exchange, (*task.assignment.inherited, *task.runs[:-1]))),
-        checkpoint=task.activity.checkpoint if plan.label == task.assignment.backend else None,
-        inbox=live.inbox if plan.can_steer else None,
-        gate=guard.gate,
-        depth=live.caller.level + 1,
-    )
-
-
-def _exchange(run: Run) -> Exchange:
-    return Exchange(prompt=run.prompt, output=run.output or "")
-
-
-def _equipped(plan: Plan, session_id: SessionId, sink: RunSink) -> RunSpec:
-    """Bind the child tools to the session, and add the one that hands in an answer where the profile demands it."""
-    spec, profile, misfit = plan.spec, plan.profile, plan.item.overrides.misfit
-    if not (spec.child_tools or profile.finalize):
-        return spec
-    own = (restrained(tool, profile.agent) for tool in spec.child_tools)
-    final = (finalize_tool(profile.result_schema, sink.emit, misfit),) if profile.finalize else ()
-    return replace(spec, child_tools=tuple(_used_in(session_id, tool) for tool in (*own, *final)))
-
-
-def _used_in(session_id: SessionId, tool: Tool) -> Tool:
-    """Return the tool bound to one session, whatever session the backend names."""
-
-    async def execute(call: ToolCall) -> ToolResult:
-        try:
-            return await tool.execute(replace(call, session_id=session_id))
-        except Exception:
-            raise
-        except BaseException as exc:
-            raise as_exception(exc) from exc
-
-    return replace(tool, execute=execute)
 
 
 def _checked(live: LiveTask, prompt: QueuedPrompt, answer: object) -> Result[RunOutput, OhmError]:

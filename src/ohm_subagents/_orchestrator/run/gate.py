@@ -1,21 +1,26 @@
-"""The gate of one run: its model requests wait for the budget, and for a slot at the provider."""
+"""The gate of one run: its model requests wait for the budget and a slot at the provider; rules judge its calls."""
 
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import anyio
 
-from ohm_subagents._orchestrator.ledger import BudgetExceeded, Reservation
+from ohm_subagents._orchestrator.spending import BudgetExceeded, Reservation
 from ohm_subagents._plugins.backends.gate import Grant
-from ohm_subagents.contract.events import GuardTripped, RequestHeld
+from ohm_subagents.contract.events import GuardTripped, RequestHeld, UsageAdded
 from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.contract.usage import ONE_REQUEST
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import AsyncGenerator, Callable, Mapping
+
+    from pydantic import JsonValue
 
     from ohm_subagents._orchestrator.ledger import Ledger
+    from ohm_subagents._orchestrator.run.approvals import Approvals
     from ohm_subagents._orchestrator.run.task_record import TaskRecord
     from ohm_subagents._orchestrator.run.throttle import Throttle
     from ohm_subagents._plugins.backends.gate import RequestNeed
@@ -35,19 +40,30 @@ class RequestGate:
         ledger: Ledger,
         throttle: Throttle,
         record: TaskRecord,
+        approvals: Callable[[], Approvals],
         *,
         hold: Callable[[RequestHeld], None],
         release: Callable[[], None],
     ) -> None:
-        """Make a gate that calls `hold` when a request has to wait, and `release` when it goes out."""
+        """Make a gate that calls `hold` when a request has to wait, and `release` when it goes out.
+
+        `approvals` is called when the first tool call or question comes.
+        """
         self._ledger = ledger
         self._throttle = throttle
         self._record = record
+        self._approvals = approvals
         self._hold = hold
         self._release = release
         self._held: Reservation | None = None
         self._got_through: Callable[[], None] | None = None
+        self._is_out = self._is_cut = False
         self._turn: anyio.Semaphore | None = None
+
+    @cached_property
+    def approvals(self) -> Approvals:
+        """Judges the tool calls of the run, and asks its questions."""
+        return self._approvals()
 
     def open(self) -> OhmError | None:
         """Reserve the first request, or return why the run may not begin."""
@@ -65,6 +81,11 @@ class RequestGate:
             give_back = self._ledger.release if is_counted else self._ledger.commit
             give_back(held)
 
+    @property
+    def is_asked(self) -> bool:
+        """True if the backend asks before each of its requests."""
+        return self._turn is not None
+
     def answered(self) -> None:
         """Note that the model has begun to answer."""
         if self._got_through is not None:
@@ -73,6 +94,9 @@ class RequestGate:
 
     def used(self, usage: Usage) -> BudgetExceeded | None:
         """Charge usage that the run reports; return the budget that it exceeds."""
+        if usage.requests:
+            self._is_out = False
+            usage, self._is_cut = usage.since(ONE_REQUEST) if self._is_cut else usage, False
         return self._ledger.spend(usage, self._take() if usage.requests else None)
 
     @asynccontextmanager
@@ -89,20 +113,45 @@ class RequestGate:
             try:
                 turn = self._throttle.turn(need.provider, held=self._hold, released=self._release)
                 async with turn as self._got_through:
+                    self._is_out = True
                     yield Ok(Grant(max_output_tokens=reserved.max_output_tokens, is_last=reserved.last_of is not None))
             finally:
                 self._got_through = None
-                if self._held is reserved:  # no usage came: it failed, or was refused
+                self._count_open()  # no usage came: it failed, or was refused
+                if self._held is reserved:  # it never went out
                     self._held = None
-                    self._ledger.commit(reserved)
+                    self._ledger.release(reserved)
+
+    def cut(self) -> None:
+        """Count the request that is out, if there is one, before the task is settled: it was made all the same."""
+        self._is_cut = self._is_out
+        self._count_open()
+
+    def _count_open(self) -> None:
+        held = self._take() if self._is_out else None
+        self._is_out = False
+        if held is not None:
+            self._record.add(UsageAdded(usage=ONE_REQUEST))
+            self._ledger.commit(held)
 
     def unpriced(self, need: RequestNeed) -> OhmError | None:
         """Return an error if a cost budget is set and the price is unknown (`Gate`)."""
         return self._ledger.unpriced(need)
 
-    def throttled(self, provider: str, *, attempt: int, retry_after_s: float | None) -> bool:
+    async def throttled(self, provider: str, *, attempt: int, retry_after_s: float | None) -> bool:
         """Note that the provider refused; return whether to ask again (`Gate`)."""
         return self._throttle.throttled(provider, attempt=attempt, retry_after_s=retry_after_s)
+
+    async def tool(
+        self,
+        name: str,
+        arguments: Mapping[str, JsonValue],
+        *,
+        call_id: str = "",
+        on_wait: Callable[[], None] | None = None,
+    ) -> str | None:
+        """Judge a call of a tool, and wait for an answer where a rule asks about it (`Gate`)."""
+        return await self.approvals.tool(name, arguments, call_id, on_wait)
 
     async def _reserve(self, need: RequestNeed) -> Reservation | BudgetExceeded:
         first = self._take()

@@ -13,6 +13,8 @@ from ohm_subagents._concurrency.shared_resource import READY_WITHIN_S
 from ohm_subagents._orchestrator.run.deadlines import Deadlines
 from ohm_subagents._orchestrator.run.gate import RequestGate
 from ohm_subagents._orchestrator.run.loops import LoopWatch, Trip
+from ohm_subagents._orchestrator.run.time_out import timed_out
+from ohm_subagents._plugins.backends.interface import Capability
 from ohm_subagents._plugins.backends.preparation import not_ready
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.events import (
@@ -23,7 +25,6 @@ from ohm_subagents.contract.events import (
     Finalized,
     GuardTripped,
     RequestReleased,
-    RouteResolved,
     TextDelta,
     ThinkingDelta,
     ToolEnded,
@@ -31,18 +32,25 @@ from ohm_subagents.contract.events import (
     ToolUpdated,
     UsageAdded,
 )
+from ohm_subagents.contract.model_route import RouteResolved
 from ohm_subagents.contract.outcome import Failed
 from ohm_subagents.contract.profile import FINALIZE
+from ohm_subagents.contract.usage import ONE_TOOL_CALL
+from ohm_subagents.contract.workspace import WorkspaceKept
 
 if TYPE_CHECKING:
-    from ohm_subagents._orchestrator.ledger import BudgetExceeded, Ledger
+    from collections.abc import Callable
+
+    from ohm_subagents._orchestrator.ledger import Ledger
     from ohm_subagents._orchestrator.queued_prompt import QueuedPrompt
+    from ohm_subagents._orchestrator.run.approvals import Approvals
     from ohm_subagents._orchestrator.run.inbox import TaskInbox
     from ohm_subagents._orchestrator.run.task_record import TaskRecord
     from ohm_subagents._orchestrator.run.throttle import Throttle
     from ohm_subagents._orchestrator.run.timers import Slot, Timers
+    from ohm_subagents._orchestrator.spending import BudgetExceeded
     from ohm_subagents.contract.events import Guard, RequestHeld, RunEvent
-    from ohm_subagents.contract.limits import ClockName, LoopStep
+    from ohm_subagents.contract.limits import LoopStep
 
 _SO_FAR: Final = "with what you have found so far: say what is done, what is missing, and where to go on."
 FINISH: Final = f"Answer now {_SO_FAR} There are no tools any more."
@@ -60,7 +68,7 @@ class RunGuard:
     Fields:
         scope: cancels the run.
         error: why the run was stopped.
-        gate: for the backend's model requests.
+        gate: for the backend's model requests, its tool calls and the questions of the subagent.
         ignores_output: the run went in circles, and nothing that it still says counts.
     """
 
@@ -73,10 +81,11 @@ class RunGuard:
         ledger: Ledger,
         timers: Timers,
         throttle: Throttle,
+        approvals: Callable[[], Approvals],
     ) -> None:
         self.scope = prompt.scope = anyio.CancelScope()
         self.error: OhmError | None = None
-        self.gate = RequestGate(ledger, throttle, record, hold=self._hold, release=self._release)
+        self.gate = RequestGate(ledger, throttle, record, approvals, hold=self._hold, release=self._release)
         self.ignores_output = False
         self.slot: Slot | None = None
         self._plan = prompt.plan
@@ -109,7 +118,9 @@ class RunGuard:
         now = self._timers.now()
         if self.error is None:
             self._given_up_at = math.inf
-        self._deadlines.begin(now, wall_at=self._ledger.begin(now))
+        self._deadlines.begin(now, wall_at=self._ledger.begin(now, self._record.clock))
+        if self._record.ledger is not None:
+            self._record.tell_remaining()
         self._inbox.on_finishable = self._set_finishable
         self._timers.set(self)
 
@@ -119,6 +130,10 @@ class RunGuard:
         self._inbox.on_finishable = None
         self._timers.leave(self)
         self.gate.close(is_counted=is_counted)
+        if self._record.task.activity.calls and Capability.IN_PROCESS not in self._plan.capabilities:
+            self._ledger.spend(self._record.charge_other_processes(), None)
+        if self._ledger.limits_use:
+            self._record.tell_remaining()
         del self.gate  # the gate refers back to this guard; break the cycle, so that both are freed with the run
 
     def _set_finishable(self, able: bool) -> None:  # noqa: FBT001  the only argument of a callback
@@ -140,7 +155,9 @@ class RunGuard:
                 self._timers.set(self)
                 self._obey(self._loops.called(tool, args))
                 if tool != FINALIZE:  # handing in the answer is not work that a budget is for
-                    self._check(self._ledger.call_tool())
+                    self._charged(self._ledger.call_tool())
+                    if self._inbox.notices is not None:
+                        self._inbox.notices.tell(self._inbox.steer, is_gated=self.gate.is_asked)
             case ToolEnded(call_id=call_id, tool=tool, text=text, status=status):
                 self._deadlines.call_ended(call_id, now)
                 self._timers.set(self)
@@ -148,8 +165,8 @@ class RunGuard:
                 self._obey(self._loops.answered(tool, REFUSED if refused else text))
             case UsageAdded(usage=usage):
                 self._progress(now)
-                self._check(self.gate.used(usage))
-            case RouteResolved() | DiagnosticRaised() | Checkpointed():
+                self._charged(self.gate.used(usage))
+            case RouteResolved() | DiagnosticRaised() | Checkpointed() | WorkspaceKept():
                 pass  # the engine's own doing, or the backend's; the model has said nothing by them
             case ToolUpdated():
                 self._progress(now, is_piece=True)
@@ -183,6 +200,7 @@ class RunGuard:
         """Stop the run, or ask it to finish."""
         if self._given_up_at <= self._timers.now():  # the backend does not let itself be cancelled
             self._is_over = True
+            self.gate.cut()
             error = self.error or not_ready(self._plan.backend)
             outcome = Failed(error=replace(error, task_id=self._record.task.id))
             self._record.abandon(outcome, settled=self._inbox.first.outcome or outcome)
@@ -194,29 +212,7 @@ class RunGuard:
         elif due.clock == "wall":
             self._check(self._ledger.out_of_time())
         else:
-            self._stop(due.clock, self._timed_out(due.clock))
-
-    def _timed_out(self, clock: ClockName) -> OhmError:
-        limits, task = self._plan.limits, self._record.task
-        in_flight = task.activity.open_calls[0].tool if task.activity.open_calls else "?"
-        facts: dict[ClockName, tuple[int, str]] = {
-            "soft": (limits.soft_ms, f"Task {task.id} timed out while waiting for subagent backend response"),
-            "cap": (limits.cap_ms, f"Task {task.id} took longer than its cap of {limits.cap_ms} ms."),
-            "idle": (limits.idle_ms, f"Task {task.id} heard nothing from the model for {limits.idle_ms} ms."),
-            "tool": (
-                limits.tool_ms,
-                f"Task {task.id} had a call of the tool {in_flight} in flight for {limits.tool_ms} ms.",
-            ),
-        }
-        limit_ms, fact = facts[clock]
-        variable = " or OHM_SUBAGENTS_BACKEND_TIMEOUT_MS" if clock == "soft" else ""
-        return OhmError(
-            code=ErrorCode.BACKEND_TIMEOUT,
-            message=fact,
-            advice=f"The limit was {limit_ms} ms; raise limits.{clock}Ms of the subagent in ohm.json{variable}, "
-            "or give it a smaller task.",
-            retryable=True,
-        )
+            self._stop(due.clock, timed_out(self._record.task, self._plan.limits, due.clock))
 
     # Steps
 
@@ -247,6 +243,20 @@ class RunGuard:
         place = "the polling list of the subagent" if item.has_settings else "subagents.loop.polling of ohm.json"
         return f", or name a tool that is meant to repeat in {place}"
 
+    def mismatched(self, error: OhmError) -> None:
+        """Stop the run: another model answers than the one that was asked for."""
+        self._stop("model", error)
+
+    def charge_ignored_call(self) -> None:
+        """Charge a tool call that is not shown any more, but was made."""
+        self._record.add(UsageAdded(usage=ONE_TOOL_CALL))
+        self._charged(self._ledger.call_tool())
+
+    def _charged(self, exceeded: BudgetExceeded | None) -> None:
+        if self._ledger.limits_use:
+            self._record.tell_remaining()
+        self._check(exceeded)
+
     def _check(self, exceeded: BudgetExceeded | None) -> None:
         if exceeded is not None:
             self._stop(exceeded.guard, exceeded.error)
@@ -268,13 +278,13 @@ class RunGuard:
 
     # Waiting that does not count
 
-    def pause(self) -> None:
-        """Stop the clocks but the cap: the run has started a task, which has clocks of its own."""
-        self._deadlines.hold(self._timers.now())
+    def pause(self, *, entirely: bool = False) -> None:
+        """Stop the clocks but the cap, as for a task that the run has started; `entirely`: the cap too."""
+        (self._deadlines.park if entirely else self._deadlines.hold)(self._timers.now())
 
-    def resume(self) -> None:
-        """Let the clocks go on: that task is over."""
-        self._deadlines.release(self._timers.now())
+    def resume(self, *, entirely: bool = False) -> None:
+        """Let the clocks go on that `pause` has stopped."""
+        (self._deadlines.unpark if entirely else self._deadlines.release)(self._timers.now())
         self._timers.set(self)
 
     def _hold(self, held: RequestHeld) -> None:

@@ -17,7 +17,6 @@ from ohm_subagents.contract.events import (
     FileChanged,
     Finalized,
     FinalStatus,
-    RouteResolved,
     RunEvent,
     TextDelta,
     ThinkingDelta,
@@ -27,10 +26,12 @@ from ohm_subagents.contract.events import (
     ToolUpdated,
     UsageAdded,
 )
+from ohm_subagents.contract.model_route import RouteResolved
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.text import encodable
 from ohm_subagents.contract.truncation import shortened
 from ohm_subagents.contract.usage import Usage, as_count, as_money
+from ohm_subagents.contract.workspace import Landed, WorkspaceKept
 
 NAME: Final = 200
 """Characters of the longest name that is kept whole: of a call, a tool, a model, a subject."""
@@ -165,6 +166,7 @@ _DIAGNOSTIC: Final = partial(
     checks={
         "subject": _NAME,
         "message": _SENTENCES,
+        "advice": _SENTENCES,
         "severity": partial(_one_of, words=get_args(Severity)),
         "source": partial(_if_any, check=partial(_text, most=PATH)),
         "line": partial(_if_any, check=partial(_number, least=0, below=LAST_LINE)),
@@ -172,6 +174,7 @@ _DIAGNOSTIC: Final = partial(
     },
 )
 _CALL: Final[Mapping[str, Check]] = {"call_id": _name, "tool": _name}
+_ROUTE: Final = ("provider", "model", "runtime", "route", "served_model")
 _EVENTS: Final[Mapping[type[RunEvent], Mapping[str, Check]]] = {
     TextDelta: {"text": _text},
     ThinkingDelta: {"text": _text},
@@ -184,7 +187,12 @@ _EVENTS: Final[Mapping[type[RunEvent], Mapping[str, Check]]] = {
         "error": _MAY_BE_TEXT,
     },
     FileChanged: {"path": partial(_text, most=PATH)},
-    RouteResolved: {"provider": _NAME, "model": _NAME, "runtime": _NAME, "route": _NAME},
+    WorkspaceKept: {
+        **dict.fromkeys(("base", "ref"), partial(_text, most=PATH)),
+        **dict.fromkeys(("files", "insertions", "deletions"), partial(_number, least=0, below=LAST_LINE)),
+        "landed": partial(_one_of, words=get_args(Landed)),
+    },
+    RouteResolved: dict.fromkeys((*_ROUTE, "program", "program_version"), _NAME),
     UsageAdded: {"usage": _usage},
     Checkpointed: {"state": _text},
     DiagnosticRaised: {"diagnostic": _DIAGNOSTIC},

@@ -24,12 +24,14 @@ from ohm_subagents.contract.events import (
     UsageAdded,
 )
 from ohm_subagents.contract.outcome import Cancelled, Failed, Succeeded
+from ohm_subagents.contract.requests import AnswerAwaited, AnswerGiven, Approve, Deny, Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ohm_subagents.contract.events import Event
     from ohm_subagents.contract.outcome import Outcome
+    from ohm_subagents.contract.requests import Answer, Request
     from ohm_subagents.contract.task import Run, Task
     from ohm_subagents.contract.text import Redactor
 
@@ -78,6 +80,11 @@ class EventRedactor:
         self._is_cut = False
         self._keeps_state = keeps_state
 
+    @property
+    def holds_text(self) -> bool:
+        """Return True while a text is not recorded yet."""
+        return self._stream.is_holding
+
     def events(self, event: Event) -> Iterator[Event]:
         """Yield what may be recorded now that `event` has come."""
         if isinstance(event, DiagnosticRaised | RunStarted):
@@ -120,11 +127,35 @@ def redacted_event(event: Event, redactor: Redactor) -> Event:
             subject, message = redactor.text(diagnostic.subject), redactor.text(diagnostic.message)
             advice = redactor.text(diagnostic.advice)
             changes["diagnostic"] = replace(diagnostic, subject=subject, message=message, advice=advice, source=source)
+        case AnswerAwaited(request=request):
+            changes["request"] = _redacted_request(request, redactor)
+        case AnswerGiven(answer=answer):
+            changes["answer"] = _redacted_answer(answer, redactor)
         case RunEnded(outcome=outcome) | TaskSettled(outcome=outcome):
             changes["outcome"] = _redacted_outcome(outcome, redactor)
         case _:
             pass
     return replace(event, **changes)
+
+
+def _redacted_request(request: Request, redactor: Redactor) -> Request:
+    return replace(
+        request,
+        arguments=redacted_json(request.arguments, redactor),
+        question=redactor.text(request.question),
+        options=tuple(map(redactor.text, request.options)),
+        reason=redactor.text(request.reason),
+    )
+
+
+def _redacted_answer(answer: Answer, redactor: Redactor) -> Answer:
+    match answer:
+        case Text(text=text):
+            return Text(redactor.text(text))
+        case Deny(reason=reason):
+            return Deny(redactor.text(reason))
+        case Approve():
+            return answer
 
 
 def _redacted_outcome(outcome: Outcome, redactor: Redactor) -> Outcome:

@@ -9,7 +9,7 @@ import anyio
 
 from ohm_subagents._config.tool_rules import WILDCARD, fold_tool, has_tool
 from ohm_subagents._plugins.suites.tool import ToolNeed
-from ohm_subagents._policy.tools import may_begin
+from ohm_subagents._policy.tool_names import may_begin
 from ohm_subagents.contract.diagnostics import TOOLLESS, Diagnostic
 from ohm_subagents.contract.events import DiagnosticRaised
 from ohm_subagents.contract.profile import FINALIZE

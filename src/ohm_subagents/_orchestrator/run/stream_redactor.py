@@ -33,6 +33,11 @@ class StreamRedactor:
         self._after: list[Event] = []
         self._chars, self._due = 0, _MOST
 
+    @property
+    def is_holding(self) -> bool:
+        """Return True if something is held."""
+        return bool(self._said or self._thought or self._after)
+
     def add(self, delta: TextDelta | ThinkingDelta) -> Iterator[Event]:
         """Hold a piece; yield what need not be held any longer."""
         if self._after and delta.text.startswith(_PARAGRAPH):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import anyio
 
+from ohm_subagents._orchestrator.run.cool_downs import CoolDowns
 from ohm_subagents.contract.events import RequestHeld
 
 if TYPE_CHECKING:
@@ -86,12 +87,14 @@ class Throttle:
 
     def __init__(self, *, jitter: Callable[[], float]) -> None:
         self._jitter = jitter
+        self.cool_downs = CoolDowns()
+        """The models that have failed, and are not asked for some time."""
         self._lines: dict[str, _Line] = {}
         self._limits: Mapping[str, int] = {}
         self._retries = 0
 
     def configure(self, *, limits: Mapping[str, int], retries: int) -> None:
-        """Set new limits, from now on."""
+        """Set new limits, from now on. `cool_downs` are configured apart."""
         self._limits = limits
         self._retries = retries
         for provider, line in self._lines.items():

@@ -8,15 +8,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ohm_subagents._plugins.backends.attaching import Reattached
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.events import DiagnosticRaised
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from ohm_subagents._plugins.backends.interface import RunOutput, Sink
+    from ohm_subagents._plugins.backends.interface import RunOutput
     from ohm_subagents._plugins.backends.preparation import PreparingBackend
     from ohm_subagents._plugins.backends.request import RunRequest
+    from ohm_subagents._plugins.backends.sink import Sink
     from ohm_subagents.contract.agent import AgentOptions
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.model_pattern import ModelPattern, Thinking
@@ -42,6 +44,9 @@ class WithoutAgentOptions:
             text = full_instructions(request.instructions, agent.appended_prompt)
             request = replace(request, spec=replace(request.spec, instructions=text))
         return await self._backend.run(request, sink)
+
+    async def attach(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
+        return await Reattached(self._backend).run(request, sink)
 
 
 def overriding_model(request: RunRequest) -> ModelPattern | None:

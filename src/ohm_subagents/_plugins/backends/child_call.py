@@ -12,7 +12,7 @@ from ohm_subagents.contract.text import encodable
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from ohm_subagents._plugins.backends.interface import Sink
+    from ohm_subagents._plugins.backends.sink import Sink
     from ohm_subagents._plugins.suites.tool import Tool
 
 

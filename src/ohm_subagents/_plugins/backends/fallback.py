@@ -12,19 +12,27 @@ from typing_extensions import TypeVar
 
 from ohm_subagents._plugins.backends.interface import BackendSpec, Capability, Options, OptionsT
 from ohm_subagents._plugins.backends.pool import BackendPool
+from ohm_subagents._plugins.backends.request import Inbox
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.events import Checkpointed, DiagnosticRaised, RouteResolved
+from ohm_subagents.contract.events import (
+    Checkpointed,
+    DiagnosticRaised,
+)
+from ohm_subagents.contract.model_route import RouteResolved
 from ohm_subagents.contract.result import Err, Result
 from ohm_subagents.contract.task import UNAVAILABLE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
 
+    from pydantic import JsonValue
+
     from ohm_subagents._plugins.backends.context import Log
     from ohm_subagents._plugins.backends.gate import Gate, Grant, RequestNeed
-    from ohm_subagents._plugins.backends.interface import Backend, RunOutput, Sink
-    from ohm_subagents._plugins.backends.request import Inbox, RunRequest
+    from ohm_subagents._plugins.backends.interface import Backend, RunOutput
+    from ohm_subagents._plugins.backends.request import RunRequest
+    from ohm_subagents._plugins.backends.sink import Sink
     from ohm_subagents._plugins.suites.tool import JsonObject
     from ohm_subagents.contract.events import RunEvent
     from ohm_subagents.contract.model_pattern import ModelPattern
@@ -260,21 +268,33 @@ class _WatchedGate:
     def unpriced(self, need: RequestNeed) -> OhmError | None:
         return self._gate.unpriced(need)
 
-    def throttled(self, provider: str, *, attempt: int, retry_after_s: float | None) -> bool:
-        return self._gate.throttled(provider, attempt=attempt, retry_after_s=retry_after_s)
+    async def throttled(self, provider: str, *, attempt: int, retry_after_s: float | None) -> bool:
+        return await self._gate.throttled(provider, attempt=attempt, retry_after_s=retry_after_s)
+
+    async def tool(
+        self,
+        name: str,
+        arguments: Mapping[str, JsonValue],
+        *,
+        call_id: str = "",
+        on_wait: Callable[[], None] | None = None,
+    ) -> str | None:
+        return await self._gate.tool(name, arguments, call_id=call_id, on_wait=on_wait)
 
 
-class _WatchedInbox:
+class _WatchedInbox(Inbox):
     def __init__(self, inbox: Inbox, watch: _Watch) -> None:
         self._inbox = inbox
         self._watch = watch
 
-    def steered_by(
-        self, steer: Callable[[str], bool], finish: Callable[[str], bool] | None = None
+    def offered_to(
+        self, offer: Callable[[str, Callable[[bool], None]], None], finish: Callable[[str], bool] | None = None
     ) -> AbstractContextManager[None]:
-        def taken(prompt: str) -> bool:
-            is_taken = steer(prompt)
-            self._watch.has_acted |= is_taken
-            return is_taken
+        def offered(prompt: str, answer: Callable[[bool], None]) -> None:
+            def answered(is_taken: bool) -> None:  # noqa: FBT001  an answer is yes or no
+                self._watch.has_acted |= is_taken
+                answer(is_taken)
 
-        return self._inbox.steered_by(taken, finish)
+            offer(prompt, answered)
+
+        return self._inbox.offered_to(offered, finish)

@@ -1,12 +1,14 @@
-"""The gate that a backend asks before each model request."""
+"""The gate that a backend asks before each model request, and before each call of a tool."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Protocol
+
+from pydantic import JsonValue
 
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.result import Result
@@ -45,7 +47,7 @@ class Grant:
 
 
 class Gate(Protocol):
-    """Admits each model request of a run: budgets, a limit of requests per provider, rate limits."""
+    """Admits each model request of a run (budgets, a limit per provider, rate limits) and each tool call."""
 
     def request(self, need: RequestNeed) -> AbstractAsyncContextManager[Result[Grant, OhmError]]:
         """Wait for a turn, reserve the budget, and hold both until the context is left, when the answer is complete.
@@ -63,9 +65,27 @@ class Gate(Protocol):
         """
         ...
 
-    def throttled(self, provider: str, *, attempt: int, retry_after_s: float | None) -> bool:
+    async def throttled(self, provider: str, *, attempt: int, retry_after_s: float | None) -> bool:
         """Report that the provider is overloaded or asked to slow down; return True if the request may be sent again.
 
         `attempt` counts from 1. If so, `request` waits as long as it has to, and so do all runs of this provider.
+        """
+        ...
+
+    async def tool(
+        self,
+        name: str,
+        arguments: Mapping[str, JsonValue],
+        *,
+        call_id: str = "",
+        on_wait: Callable[[], None] | None = None,
+    ) -> str | None:
+        """Wait until a call of a tool may be made; return None, or the sentence for the model that refuses it.
+
+        Await it before each call, of whatever tool, with the arguments that the tool will get; a rule that wants
+        somebody to be asked holds the call up until that one has answered. Make a call that it lets through once.
+
+        `on_wait` is called when the call begins to wait, and not for one that need not: emit there the state from which
+        another process can go on. It may be called again while the call waits.
         """
         ...

@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypeVar
 
 from ohm_subagents._plugins.backends.request import RunRequest
+from ohm_subagents._plugins.backends.sink import Sink
 from ohm_subagents.contract.errors import OhmError
-from ohm_subagents.contract.events import RunEvent
 from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.result import Result
 
@@ -53,10 +53,15 @@ class Capability(StrEnum):
     PREPARES = "prepares"
     """Is `Preparing`: it has a method `prepare` that is called before each run."""
     CALL_RULES = "call_rules"
-    """Asks `refused_call` before each call of a tool, and keeps to the answer. On any other backend, a profile with
-    rules for calls is refused."""
+    """Awaits `Gate.tool` before each call of a tool, and keeps to the answer; or calls no tool. On any other backend, a
+    profile with rules for calls is refused, and the built-in `task` runs only where nobody has to be asked."""
+    ATTACHES = "attaches"
+    """Is `Attaching`: its runs go on where the process of the `Ohm` dies, and `attach` finds them again."""
     TRACES = "traces"
     """Makes the spans of its model requests and tool calls itself; for any other, they are made from its events."""
+    IN_PROCESS = "in_process"
+    """Starts no program with the variables of `shell.child_environment`; after a run of any other, what an `ohm` below
+    such a program used is charged to the task."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,14 +77,6 @@ class RunOutput:
     text: str
     summary: str = ""
     exit_code: int | None = None
-
-
-class Sink(Protocol):
-    """Receives a backend's events; synchronous: state never changes half-way and no observer can suspend a backend."""
-
-    def emit(self, event: RunEvent) -> None:
-        """Record one fact about the run. Ignored once the run has returned."""
-        ...
 
 
 class Backend(Protocol):
@@ -109,6 +106,9 @@ class BackendSpec(Generic[OptionsT]):
         capabilities: what the backend does beyond one prompt, one answer.
         label: the name that envelopes show as `backend`; empty for the id.
         lacks: returns one sentence on what these options lack in this environment, or None; for `ohm doctor` alone.
+        packages: the distributions whose versions are kept with each task, in its launch record, beside ours.
+        runs: for a backend whose runs another one carries out elsewhere: returns the id of that, by the options. Where
+            that one is installed here too, this one has no capability that it lacks, but for `ATTACHES`.
         backend_type: the `BackendType` of which ohm.json made it; the core sets it, and it is empty for all others.
     """
 
@@ -119,7 +119,9 @@ class BackendSpec(Generic[OptionsT]):
     capabilities: frozenset[Capability] = frozenset()
     label: str = ""
     lacks: Callable[[OptionsT, Mapping[str, str]], str | None] = lambda _options, _env: None
+    runs: Callable[[OptionsT], str] | None = None
     backend_type: str = ""
+    packages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

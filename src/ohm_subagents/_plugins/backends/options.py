@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from pydantic import ValidationError
 
@@ -13,8 +14,6 @@ from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.spelling import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pydantic_core import ErrorDetails
 
     from ohm_subagents._plugins.backends.interface import BackendSpec, Options
@@ -40,27 +39,63 @@ def validated(spec: BackendSpec, options: Mapping[str, JsonObject]) -> Result[Op
     try:
         return Ok(spec.options.model_validate(given))
     except ValidationError as invalid:
-        first = invalid.errors(include_url=False, include_input=False)[0]
+        fault = _plainest(invalid.errors(include_url=False, include_input=False), given)
     known = ", ".join(sorted(field.alias or name for name, field in spec.options.model_fields.items())) or "none"
     return Err(
         OhmError(
             code=ErrorCode.BACKEND_OPTIONS_INVALID,
-            message=_fact(spec, first),
+            message=_fact(spec, fault),
             advice=f"Its options: {known}. Correct subagents.backends.{spec.id} in ohm.json.",
         )
     )
 
 
-def _fact(spec: BackendSpec, error: ErrorDetails) -> str:
-    key = ".".join(str(part) for part in ("subagents", "backends", spec.id, *error["loc"]))
-    match error:
+class _Fault(NamedTuple):
+    """What is wrong with the options: errors at one place, of which each is that of another kind of value."""
+
+    path: tuple[str, ...]
+    errors: Sequence[ErrorDetails]
+
+
+def _plainest(errors: Sequence[ErrorDetails], given: Mapping[str, object]) -> _Fault:
+    """Return the first fault. Where an option has values of several kinds, it is that of the kind that was meant.
+
+    That is the one of which the most was understood: it fails deeper inside, or in more than in its type.
+    """
+    of_option = [(_path(one, given), one) for one in errors if one["loc"][:1] == errors[0]["loc"][:1]]
+    path = max((path for path, _ in of_option), key=len)  # the first of the longest
+    here = [one for where, one in of_option if where == path]
+    return _Fault(path, [one for one in here if one["type"] not in _WORDS][:1] or here)
+
+
+def _path(error: ErrorDetails, given: object) -> tuple[str, ...]:
+    """Return the place of an error in what was given, without the names that a kind of value has in the schema."""
+    found: list[str] = []
+    value = given
+    for part in error["loc"]:
+        is_there = False
+        if isinstance(value, Mapping):
+            members = cast("Mapping[object, object]", value)
+            is_there, value = part in members, members.get(part, members)
+        elif isinstance(value, list | tuple) and isinstance(part, int):
+            is_there, value = True, cast("Sequence[object]", value)[part]
+        if is_there or not found:
+            found.append(str(part))
+    if error["type"] == "missing" and found[-1:] != [str(error["loc"][-1])]:
+        found.append(str(error["loc"][-1]))
+    return tuple(found)
+
+
+def _fact(spec: BackendSpec, fault: _Fault) -> str:
+    key = ".".join(("subagents", "backends", spec.id, *fault.path))
+    match fault.errors[0]:
         case {"type": "missing"}:
             return f"'{key}' is missing."
         case {"type": "extra_forbidden", "loc": (str(name),)} if name == TYPE_KEY:
             return f"'{key}' has no effect: a plugin offers the backend '{spec.id}' itself. Give yours another id."
         case {"type": "extra_forbidden"}:
             known = (field.alias or name for name, field in spec.options.model_fields.items())
-            guess = did_you_mean(str(error["loc"][-1]), known)
+            guess = did_you_mean(fault.path[-1], known) if len(fault.path) == 1 else ""
             return f"'{key}' is not an option of backend '{spec.id}'. {guess}".rstrip()
         case {"type": "too_short", "ctx": {"min_length": 1}}:
             return f"'{key}' must have at least one entry."
@@ -70,7 +105,10 @@ def _fact(spec: BackendSpec, error: ErrorDetails) -> str:
             return f"'{key}' must be at least {least}."
         case {"type": "literal_error", "ctx": {"expected": expected}}:
             return f"'{key}' must be one of {expected}."
+        case {"type": "value_error", "ctx": {"error": why}}:
+            return f"'{key}' is not valid: {why}."
         case {"type": type_} if type_ in _WORDS:
-            return f"'{key}' must be {_WORDS[type_]}."
-        case _:
+            kinds = dict.fromkeys(_WORDS[one["type"]] for one in fault.errors)
+            return f"'{key}' must be {' or '.join(kinds)}."
+        case error:
             return f"'{key}' is not valid: {error['msg']}."

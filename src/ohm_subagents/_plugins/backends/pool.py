@@ -222,10 +222,13 @@ def _closed(backend_id: str) -> OhmError:
 
 
 def _unsupported(backend_id: str, specs: Mapping[str, BackendSpec]) -> OhmError:
+    from ohm_subagents._plugins.installation import install_hint  # noqa: PLC0415  only an error needs it
+
+    hint = install_hint(backend_id) or did_you_mean(backend_id, specs)
     return OhmError(
         code=ErrorCode.UNSUPPORTED_BACKEND,
         message=f"No plugin offers the subagent backend '{backend_id}'.",
-        advice=f"{did_you_mean(backend_id, specs)}Set it where it is named, by the call (--backend), the subagent's "
+        advice=f"{hint}Set it where it is named, by the call (--backend), the subagent's "
         f"'backend' or subagentBackend, to one of: {', '.join(sorted(specs))}.",
     )
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from ohm_subagents._concurrency.shared_resource import READY_WITHIN_S
+from ohm_subagents._plugins.backends.attaching import Reattached
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Ok
 
 if TYPE_CHECKING:
-    from ohm_subagents._plugins.backends.interface import Backend, RunOutput, Sink
+    from ohm_subagents._plugins.backends.interface import Backend, RunOutput
     from ohm_subagents._plugins.backends.request import RunRequest
+    from ohm_subagents._plugins.backends.sink import Sink
     from ohm_subagents.contract.model_pattern import ModelPattern
     from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.result import Result
@@ -43,7 +45,11 @@ class Unprepared:
     """A backend that makes nothing."""
 
     def __init__(self, backend: Backend) -> None:
+        self._backend = backend
         self.run = backend.run
+
+    async def attach(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
+        return await Reattached(self._backend).run(request, sink)
 
     async def prepare(self, profile: Profile, model: ModelPattern | None) -> Result[None, OhmError]:
         del profile, model

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from ohm_subagents._config.tool_rules import has_tool
 from ohm_subagents._plugins.backends.gate import Gate
+from ohm_subagents._plugins.backends.sink import RunFeed
 from ohm_subagents._plugins.suites.tool import Tool
 from ohm_subagents.contract.call_rules import CallRules
 from ohm_subagents.contract.diagnostics import TOOLLESS, Diagnostic
 from ohm_subagents.contract.ids import SessionId, TaskId
 from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.profile import FINALIZE, Profile
+from ohm_subagents.contract.tool_ceiling import Delegation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +36,17 @@ class Exchange:
 class Inbox(Protocol):
     """Follow-ups that arrive while a run goes on."""
 
+    def offered_to(
+        self, offer: Callable[[str, Callable[[bool], None]], None], finish: Callable[[str], bool] | None = None
+    ) -> AbstractContextManager[None]:
+        """Do what `steered_by` does for a run that answers an offer later, say from another process.
+
+        `offer` calls the function that it gets with True once the run has taken the text, and with False if it has
+        not, now or at any time; an offer that has no answer when the context is left becomes the next run. The next
+        follow-up is offered when the one before is answered.
+        """
+        ...
+
     def steered_by(
         self, steer: Callable[[str], bool], finish: Callable[[str], bool] | None = None
     ) -> AbstractContextManager[None]:
@@ -43,7 +57,7 @@ class Inbox(Protocol):
         any more. Both are called in the event loop's thread, must not block, and are never called after the context
         was left.
         """
-        ...
+        return self.offered_to(lambda text, answer: answer(steer(text)), finish)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +72,8 @@ class RunSpec:
         tools: the names of the child tools that the policy allows.
         tools_are_bounded: no other tool may be given, not even one of the backend's own.
         child_tools: tools that plugins bring for subagents.
-        call_rules: rules for the calls of `tools`, which a backend with `CALL_RULES` keeps by `refused_call`.
+        call_rules: rules for the calls of `tools`, which a backend with `CALL_RULES` keeps by `Gate.tool`.
+        passes: the ceilings of the tools of what the run starts; None without any.
         model: the model that is asked for; None leaves the choice to the backend.
         mode: `defaultMode` of ohm.json.
         is_one_shot: no follow-up is expected, so nothing has to be kept ready for one.
@@ -73,6 +88,7 @@ class RunSpec:
     tools_are_bounded: bool = True
     child_tools: tuple[Tool, ...] = ()
     call_rules: tuple[CallRules, ...] = ()
+    passes: Delegation | None = None
     model: ModelPattern | None = None
     mode: str = "smart"
     is_one_shot: bool = False
@@ -93,6 +109,7 @@ class RunRequest:
         gate: asked before each model request; for a backend that never asks, budgets are checked afterwards, from the
             usage that it reports.
         depth: how deep this subagent is, 1 for one that a program starts.
+        feed: for a backend that declares `ATTACHES`: records what the run reports.
     """
 
     task_id: TaskId
@@ -104,6 +121,7 @@ class RunRequest:
     inbox: Inbox | None = None
     gate: Gate | None = None
     depth: int = 1
+    feed: RunFeed | None = None
 
     @property
     def profile(self) -> Profile:
@@ -138,6 +156,10 @@ class RunRequest:
         return self.spec.call_rules
 
     @property
+    def passes(self) -> Delegation | None:
+        return self.spec.passes
+
+    @property
     def model(self) -> ModelPattern | None:
         return self.spec.model
 
@@ -164,3 +186,32 @@ def missing_tools(missing: Sequence[str], request: RunRequest, what: str) -> Dia
 def has_another_tool(missing: Sequence[str], request: RunRequest) -> bool:
     """Return True if the subagent has a tool beside these, and beside that by which it hands in its answer."""
     return any(tool not in (*missing, FINALIZE) for tool in request.tools)
+
+
+def unasked_calls(request: RunRequest, backend: str) -> Iterator[Diagnostic]:
+    """Tell which calls nobody is asked about, where a backend cannot be asked and only a built-in profile's rules ask.
+
+    Emit them where `has_written_rules` lets a run go on that the backend will not ask about.
+    """
+    ruled = dict.fromkeys(one.tool for one in request.call_rules if one.is_default)
+    yield from (not_asked(tool, backend) for tool in ruled if any(has_tool((tool,), one) for one in request.tools))
+
+
+def not_asked(tool: str, backend: str) -> Diagnostic:
+    """Return the diagnostic of rules that come with a profile, on a backend that cannot be asked about calls."""
+    return Diagnostic(
+        subject="requests",
+        message=f"Calls of '{tool}' are not asked about: the backend '{backend}' cannot ask.",
+        advice='Run it on \'interactive-sdk\', or set subagents.requests.unattended to "wait" or "deny" to refuse it.',
+        severity="info",
+    )
+
+
+def has_written_rules(request: RunRequest) -> bool:
+    """Return True if somebody has written rules for calls of a tool that the subagent may have.
+
+    Where only those of a built-in profile are left, a backend that cannot be asked lets every call through.
+    """
+    written = (rules.tool for rules in request.call_rules if not rules.is_default)
+    given = [*request.tools, *(tool.name for tool in request.child_tools)]
+    return any(not request.tools_are_bounded or any(has_tool((tool,), one) for one in given) for tool in written)

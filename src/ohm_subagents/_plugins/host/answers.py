@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Final, TypeGuard, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, TypeGuard, TypeVar, cast, get_args
 
 from ohm_subagents.contract.diagnostics import Diagnostic
-from ohm_subagents.contract.profile import Decision, Verdict
+from ohm_subagents.contract.profile import Decision, StartVerdict
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
     from ohm_subagents._plugins.suites.observer import Observer
 
 T = TypeVar("T")
-VERDICTS: Final = get_args(Verdict)
 
 
 def read_items(results: Iterable[object], accepts: Callable[[object], TypeGuard[T]], what: str) -> Result[list[T], str]:
@@ -47,7 +46,7 @@ def read_decisions(results: Iterable[object]) -> Result[list[Decision], str]:
 
 
 def is_decision(item: object) -> TypeGuard[Decision]:
-    return isinstance(item, Decision) and item.verdict in VERDICTS
+    return isinstance(item, Decision) and item.verdict in get_args(StartVerdict)
 
 
 def read_row(result: object) -> Result[str | None, str]:

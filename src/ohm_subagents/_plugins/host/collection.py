@@ -12,7 +12,8 @@ from pydantic_core import to_jsonable_python
 
 from ohm_subagents._concurrency.faults import error_line
 from ohm_subagents._plugins.backends.backend_type import BackendType, instance_of, written_types
-from ohm_subagents._plugins.backends.interface import BackendSpec, ModelSpec, ToolRowRequest
+from ohm_subagents._plugins.backends.interface import BackendSpec, Capability, ModelSpec, ToolRowRequest
+from ohm_subagents._plugins.backends.options import validated
 from ohm_subagents._plugins.hooks.specs import PROJECT
 from ohm_subagents._plugins.host.answers import (
     is_diagnostic,
@@ -117,8 +118,19 @@ class Collection:
         if self._backends is None:
             offered = self._once(BACKENDS, context=self._context).items
             made = {one.id: one for one in self._instances() if one.id not in offered}
-            self._backends = MappingProxyType({**offered, **made}) if made else offered
+            offered = {**offered, **made}
+            self._backends = MappingProxyType({one.id: self._bounded(one, offered) for one in offered.values()})
         return self._backends
+
+    def _bounded(self, spec: BackendSpec, offered: Mapping[str, BackendSpec]) -> BackendSpec:
+        """Return a backend without the capabilities that the one lacks that carries out its runs."""
+        options = None if spec.runs is None else validated(spec, self._written)
+        if spec.runs is None or not isinstance(options, Ok):
+            return spec
+        hosted = offered.get(spec.runs(options.ok_value))
+        if hosted is None:
+            return spec
+        return replace(spec, capabilities=spec.capabilities & (hosted.capabilities | {Capability.ATTACHES}))
 
     def backend_types(self) -> Mapping[str, BackendType]:
         """Return the types of which ohm.json makes backends, by id."""

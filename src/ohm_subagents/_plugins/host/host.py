@@ -33,6 +33,7 @@ from ohm_subagents.contract.result import Err, Ok, Result
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from ohm_subagents._plugins.backends.interface import BackendSpec
     from ohm_subagents._plugins.suites.tool import JsonObject
     from ohm_subagents.contract.errors import OhmError
 
@@ -208,3 +209,16 @@ class PluginHost(Collection):
             return of_class
         numbered = (f"{of_class}-{number}" for number in count(2))
         return next(free for free in chain([of_class], numbered) if free not in self._declarations)
+
+
+def installed_backends(
+    context: BackendContext, *, options: Mapping[str, JsonObject] = MappingProxyType({})
+) -> Mapping[str, BackendSpec]:
+    """Return the backends of this distribution and of installed plugins by id, for whoever opens one without an `Ohm`.
+
+    `options` are those of `subagents.backends` of ohm.json, which may make backends of a plugin's types.
+    """
+    host = PluginHost(context, written=options)
+    host.register_own()
+    host.register_installed()
+    return host.backends()

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
+    from ohm_subagents._plugins.suites.delivery import Delivery
+
     JsonObject: TypeAlias = dict[str, JsonValue]
 
 WidgetPlacement: TypeAlias = Literal["aboveEditor", "belowEditor"]
@@ -62,6 +64,13 @@ class Host(Protocol):
     def active_tools(self) -> Sequence[str]:
         """Return the names of the tools that the parent agent may call now."""
         ...
+
+    def notify(self, delivery: Delivery) -> None:
+        """Tell the parent agent of a task that has settled while no call waited for it, say with `delivery.text`.
+
+        A host without this method is not told. Each task is told once, in this process only; `Ohm.deliveries` repeats
+        after a restart what was not acknowledged.
+        """
 
     def session_file(self) -> Path | None:
         """Return the file of the parent's session, beside which records of subagents are put; None without one."""

@@ -32,7 +32,15 @@ class Settings:
     """The clocks that the configuration sets for every run; None where it sets none."""
     starts_async: bool = False
     """A model may start work that it collects later (`asyncStart`)."""
+    goes_on: bool = False
+    """A start that takes long goes on in the background (`backgroundAfterMs`)."""
+    unheeded: tuple[str, ...] = ()
+    """Sentences about settings that count for nothing in a start."""
+    answers: bool = False
+    """A model may be asked by the work that it has started."""
     model_text: Literal["tree", "framed"] = "tree"
     """The form of what the calling model reads (`modelText`)."""
+    models: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The names that a call may give in place of a model, each with the model that it stands for."""
     mcp_servers: Mapping[str, McpServer] = field(default_factory=dict[str, McpServer], repr=False)
     """The MCP servers of the user, by name (`mcpServers`)."""

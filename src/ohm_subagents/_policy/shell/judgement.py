@@ -3,54 +3,79 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._policy.shell.effects import effect
+from ohm_subagents._policy.shell.git import git_doubt
 from ohm_subagents._policy.shell.line import ShellLine, read_line
-from ohm_subagents._policy.shell.runners import doubt, runs_text, scripts
+from ohm_subagents._policy.shell.pattern import CommandPattern
+from ohm_subagents._policy.shell.runners import build_doubt, doubt, runs_text, scripts
+from ohm_subagents.contract.call_rules import EFFECTS
 
 if TYPE_CHECKING:
-    from ohm_subagents._policy.shell.pattern import CommandPattern
+    from collections.abc import Mapping
+    from pathlib import Path
 
+    from pydantic import JsonValue
+
+_COMMAND: Final = "command"
+_NO_COMMAND: Final = f"its argument '{_COMMAND}' is no text"
 _DEEPEST: Final = 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandRules:
-    """The patterns for the commands of one tool."""
+@dataclass(frozen=True, slots=True)
+class CommandCall:
+    """A call of `bash` by the commands that its line may run."""
 
-    allow: tuple[CommandPattern, ...] | None = None
-    """Only these; None for any."""
-    deny: tuple[CommandPattern, ...] = ()
-    """None of these, whatever else is said."""
+    line: ShellLine | None
+    """The line, with the commands of the texts that its shells are given; None for a call without one."""
+
+    @classmethod
+    def of(cls, arguments: Mapping[str, JsonValue], _cwd: Path) -> CommandCall:
+        """Read the command line of a call."""
+        command = arguments.get(_COMMAND)
+        return cls(_opened(read_line(command), _DEEPEST) if isinstance(command, str) else None)
+
+    def beyond(self, allowed: tuple[str, ...], _cwd: Path) -> str | None:
+        """Return why the line is more than the allowed commands; None if each of its commands certainly is one."""
+        line = self.line
+        if line is None:
+            return _NO_COMMAND
+        if line.doubt:
+            return line.doubt
+        if not line.is_list:
+            why = "it has a substitution, a condition, a loop, a function or an assignment, and only plain commands"
+            return f"{why} in a row can be allowed by a pattern"
+        patterns = [_pattern(one) for one in allowed]
+        for command in line.commands:
+            if not any(one.covers(command) for one in patterns):
+                words = " ".join("…" if word is None else word for word in command.words)
+                return f"no pattern allows '{words}'"
+        return None
+
+    def may_be(self, patterns: tuple[str, ...], cwd: Path) -> str | None:
+        """Return why any command of the line may be one of the patterns; None if none is.
+
+        A line whose commands cannot all be known may be one of any.
+        """
+        line = self.line
+        if line is None:
+            return _NO_COMMAND
+        for one in patterns:
+            if one in EFFECTS:
+                found = effect(one, line, cwd)
+                if found is not None:
+                    return f"'{found}' {EFFECTS[one]}"
+            elif _may_have(line, _pattern(one)):
+                return f"it may run '{one}'"
+        why = line.doubt or git_doubt(line) or build_doubt(line)
+        return f"{why}, and a rule needs to know all commands" if why else None
 
 
-def refusal(rules: CommandRules, text: str) -> str | None:
-    """Return why a command line is denied, as the end of a sentence; None if it is allowed.
-
-    A line is allowed if each of its commands is certainly one of `allow`, and none may be one of `deny`. A line whose
-    commands cannot all be known is denied where any is.
-    """
-    line = _opened(read_line(text), _DEEPEST)
-    found = next((one for one in rules.deny if _may_have(line, one)), None)
-    if found is not None:
-        return f"it may run '{' '.join(found.words)}'"
-    if rules.deny and line.doubt:
-        return f"{line.doubt}, and a rule needs to know all commands"
-    return None if rules.allow is None else _beyond(line, rules.allow)
-
-
-def _beyond(line: ShellLine, allowed: tuple[CommandPattern, ...]) -> str | None:
-    """Return why a line is more than the allowed commands; None if it is not."""
-    if line.doubt:
-        return line.doubt
-    if not line.is_list:
-        why = "it has a substitution, a condition, a loop, a function or an assignment, and only plain commands"
-        return f"{why} in a row can be allowed by a pattern"
-    for command in line.commands:
-        if not any(one.covers(command) for one in allowed):
-            words = " ".join("…" if word is None else word for word in command.words)
-            return f"no pattern allows '{words}'"
-    return None
+@lru_cache(maxsize=256)
+def _pattern(text: str) -> CommandPattern:
+    return CommandPattern.parse(text)
 
 
 def _may_have(line: ShellLine, pattern: CommandPattern) -> bool:

@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._policy.shell.word import ESCAPE, Word, WrittenWord, source_of, word_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node, Parser
-
-Word = str | None
-"""A word without its quotes; None where only bash can know it, as for `$x`, `*.py` or `$(date)`."""
 
 _LISTS: Final = frozenset({"program", "list", "pipeline", "redirected_statement", "comment"})
 """The nodes that only put commands one after another."""
@@ -34,13 +33,10 @@ _BLOCKS: Final = _LISTS | {
     "process_substitution",
 }
 """The nodes whose commands are all found below them."""
-_ALONE: Final = frozenset({"!", "[", "]", "{}"})
-"""The words of such characters that are plain where they are whole words."""
+_HEREDOC_PARTS: Final = frozenset(
+    {"heredoc_start", "heredoc_body", "heredoc_end", "file_descriptor", "file_redirect", "herestring_redirect"}
+)
 _SUBSTITUTIONS: Final = frozenset({"command_substitution", "process_substitution"})
-_UNQUOTED: Final = frozenset("*?[]{}~!")
-"""The characters that make of an unquoted word something else; `~` only in front."""
-_ESCAPE: Final = re.compile(r"\\(\n|.)", re.DOTALL)
-_ESCAPE_IN_STRING: Final = re.compile(r'\\([$`"\\\n])')
 _STRANGE: Final = re.compile(r"[^\S \t\n]|[\x00-\x08\x0e-\x1f\x7f]")
 """White space and control characters that bash reads differently than a parser may."""
 _JOINED_LINES: Final = re.compile(r"[^ \t\n]\\\n")
@@ -56,10 +52,20 @@ class SimpleCommand:
     """The program and its arguments."""
     inputs: tuple[str, ...] = ()
     """The texts that stand in the command line for it to read, and the values that are assigned for it."""
+    sources: tuple[str, ...] = ()
+    """The words as they are written, with their quotes."""
+    writes: tuple[WrittenWord, ...] = ()
+    """The files that redirections write."""
     is_fed: bool = False
     """It reads what another command writes, or a file."""
     is_plain: bool = True
     """Nothing is assigned for it, and it reads and writes no file by a redirection but `/dev/null`."""
+
+    @property
+    def written(self) -> tuple[WrittenWord, ...]:
+        """Return the words with their text."""
+        sources = self.sources or tuple(word or "" for word in self.words)
+        return tuple(map(WrittenWord, self.words, sources))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,15 +135,15 @@ def _has_unread_substitution(node: Node) -> bool:
         case "raw_string" | "ansi_c_string" | "comment":
             return False
         case "heredoc_redirect":
-            start = next((_source(child) for child in node.children if child.type == "heredoc_start"), "")
+            start = next((source_of(child) for child in node.children if child.type == "heredoc_start"), "")
             is_quoted = bool(set(start) & set("'\"\\"))
             body = [child for child in node.children if child.type != "heredoc_body" or not is_quoted]
-            has_back_quote = any(child.type == "heredoc_body" and "`" in _source(child) for child in body)
+            has_back_quote = any(child.type == "heredoc_body" and "`" in source_of(child) for child in body)
             return has_back_quote or any(map(_has_unread_substitution, body))
         case _ if node.named_children:
             return any(map(_has_unread_substitution, node.named_children))
         case _:
-            return _SUBSTITUTED.search(_ESCAPE.sub("", _source(node))) is not None
+            return _SUBSTITUTED.search(ESCAPE.sub("", source_of(node))) is not None
 
 
 class _Reader:
@@ -175,8 +181,11 @@ class _Reader:
 
     def _command(self, node: Node, *, is_fed: bool, inputs: tuple[str, ...] = (), is_plain: bool = True) -> None:
         words: list[Word] = []
+        sources: list[str] = []
+        writes: list[WrittenWord] = []
         if node.type != "command":
             words.append(node.children[0].type)
+            sources.append(node.children[0].type)
         for child in node.named_children:
             match child.type:
                 case "variable_assignment" if node.type == "command":
@@ -184,34 +193,62 @@ class _Reader:
                 case "file_redirect" | "herestring_redirect" | "heredoc_redirect":
                     fed, plain, more = _redirection(child)
                     is_fed, is_plain, inputs = is_fed or fed, is_plain and plain, (*inputs, *more)
+                    writes += _targets(child)
+                    self._after_heredoc(child)
                 case "command_name":
-                    words.append(_word(child.named_children[0]) if child.named_children else _word(child))
+                    words.append(word_of(child.named_children[0]) if child.named_children else word_of(child))
+                    sources.append(source_of(child))
                 case "comment":
                     continue
                 case _:
-                    words.append(_word(child))
+                    words.append(word_of(child))
+                    sources.append(source_of(child))
             self._substitutions(child)
-        self._keep(SimpleCommand(words=tuple(words), inputs=inputs, is_fed=is_fed, is_plain=is_plain))
+        self._keep(
+            SimpleCommand(
+                words=tuple(words),
+                inputs=inputs,
+                sources=tuple(sources),
+                writes=tuple(writes),
+                is_fed=is_fed,
+                is_plain=is_plain,
+            )
+        )
 
     def _redirected(self, node: Node, *, is_fed: bool) -> None:
         body = node.child_by_field_name("body")
         is_plain = True
         inputs: tuple[str, ...] = ()
+        writes: tuple[WrittenWord, ...] = ()
         for child in node.named_children:
             if body is not None and child.id == body.id:
                 continue
             fed, plain, more = _redirection(child)
+            writes += _targets(child)
+            self._after_heredoc(child)
             is_fed, is_plain, inputs = is_fed or fed, is_plain and plain, (*inputs, *more)
             self._substitutions(child)
         first = len(self.commands)
         if body is not None:
             self.visit(body, is_fed=is_fed)
         self.commands[first:] = [
-            replace(one, inputs=(*one.inputs, *inputs), is_plain=one.is_plain and is_plain)
+            replace(
+                one, inputs=(*one.inputs, *inputs), writes=(*one.writes, *writes), is_plain=one.is_plain and is_plain
+            )
             for one in self.commands[first:]
         ]
         if body is None:
-            self._keep(SimpleCommand(words=("exec",), inputs=inputs, is_plain=False))
+            self._keep(SimpleCommand(words=("exec",), inputs=inputs, writes=writes, is_plain=False))
+
+    def _after_heredoc(self, node: Node) -> None:
+        """Collect the commands that stand between the begin of a here-document and its text, as in `cat <<E | sh`."""
+        if node.type == "heredoc_redirect":
+            if node.children_by_field_name("argument"):
+                self.doubt = self.doubt or "arguments follow the begin of a here-document"
+            for child in node.named_children:
+                if child.type not in _HEREDOC_PARTS:
+                    self.is_list &= child.type in _LISTS
+                    self.visit(child, is_fed=True)
 
     def _substitutions(self, node: Node) -> None:
         """Collect the commands that run to make a word, a redirection or a here-document."""
@@ -231,51 +268,26 @@ def _redirection(node: Node) -> tuple[bool, bool, tuple[str, ...]]:
     match node.type:
         case "file_redirect":
             target = node.child_by_field_name("destination") or node.named_children[-1]
-            word = _word(target)
+            word = word_of(target)
             is_duplicate = bool(signs & {">&", "<&"}) and word is not None and (word.isdecimal() or word == "-")
             return bool(signs & {"<", "<&"}) and not is_duplicate, is_duplicate or word == "/dev/null", _texts(node)
         case _:
             return True, False, _texts(node)
 
 
+def _targets(node: Node) -> tuple[WrittenWord, ...]:
+    """Return the files that a redirection writes."""
+    if node.type == "heredoc_redirect":  # `cat <<E > out` has the other one inside
+        return tuple(one for child in node.named_children for one in _targets(child))
+    signs = {child.type for child in node.children if not child.is_named}
+    if node.type != "file_redirect" or not any(">" in sign for sign in signs):
+        return ()
+    target = node.child_by_field_name("destination") or node.named_children[-1]
+    word = word_of(target)
+    is_duplicate = bool(signs & {">&", "<&"}) and word is not None and (word.isdecimal() or word == "-")
+    return () if is_duplicate else (WrittenWord(word, source_of(target)),)
+
+
 def _texts(node: Node) -> tuple[str, ...]:
     """Return the source of a node as text to search."""
-    return (_source(node),)
-
-
-def _source(node: Node) -> str:
-    return (node.text or b"").decode(errors="replace")
-
-
-def _word(node: Node) -> Word:
-    """Return the word that a node stands for, or None."""
-    source = _source(node)
-    match node.type:
-        case "word" | "number" | "variable_name" | "test_operator":
-            return _unquoted(source)
-        case "raw_string":
-            return source[1:-1]
-        case "string":
-            parts = node.named_children
-            if any(part.type != "string_content" for part in parts):
-                return None
-            return _ESCAPE_IN_STRING.sub(_without_backslash, source[1:-1])
-        case "concatenation":
-            words = [None if _source(part) in _ALONE else _word(part) for part in node.named_children]
-            is_whole = sum(len(_source(part)) for part in node.named_children) == len(source)
-            return "".join(word for word in words if word is not None) if is_whole and None not in words else None
-        case "variable_assignment":
-            return source if source.isascii() and not set(source) & set("$`'\"\\*?[]{}~") else None
-        case _:
-            return None
-
-
-def _unquoted(source: str) -> Word:
-    bare = _ESCAPE.sub("", source)
-    if source.startswith("~") or set(bare) & (_UNQUOTED - {"~"}):
-        return source if bare in _ALONE else None
-    return _ESCAPE.sub(_without_backslash, source)
-
-
-def _without_backslash(escape: re.Match[str]) -> str:
-    return "" if escape[1] == "\n" else escape[1]
+    return (source_of(node),)

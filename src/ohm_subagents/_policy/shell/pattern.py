@@ -12,7 +12,8 @@ from ohm_subagents._policy.shell.runners import appends, only_reads, program, re
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ohm_subagents._policy.shell.line import SimpleCommand, Word
+    from ohm_subagents._policy.shell.line import SimpleCommand
+    from ohm_subagents._policy.shell.word import Word
 
 ANY: Final = "*"
 _PARALLEL: Final = ":::"
@@ -52,13 +53,13 @@ class CommandPattern:
         given = command.words
         if any(map(appends, given)):
             given = tuple(None if word == _PARALLEL else word for word in (*given, None))
-        if self._runs(given):
+        if self.runs(given):
             return True
         if only_reads(command) and not is_text_run:
             return any(
                 _SUBSCRIPT.search(text) and self._is_in(text) for text in (*filter(None, given), *command.inputs)
             )
-        if any(self._runs(given[at:]) for at in range(1, len(given))):
+        if any(self.runs(given[at:]) for at in range(1, len(given))):
             return True
         if renames(command) and any(self._names(word) or (word is None and is_text_run) for word in given[1:]):
             return True
@@ -72,7 +73,8 @@ class CommandPattern:
     def _names(self, word: Word) -> bool:
         return word is not None and _is(self.words[0].casefold(), program(word))
 
-    def _runs(self, given: Sequence[Word]) -> bool:
+    def runs(self, given: Sequence[Word]) -> bool:
+        """Return True if words that begin with a program may be one of the pattern's commands."""
         if not given or not self._names(given[0]):
             return False
         rest = given[1:]

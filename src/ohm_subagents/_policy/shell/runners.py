@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ohm_subagents._policy.shell.line import SimpleCommand, Word
+    from ohm_subagents._policy.shell.line import ShellLine, SimpleCommand
+    from ohm_subagents._policy.shell.word import Word
 
 _SHELL: Final = re.compile(r"(?:r?bash|sh|dash|ash|zsh|[m]?ksh\d*|fish|t?csh|busybox|toybox|pwsh|elvish|nu|xonsh)")
 _INTERPRETER: Final = re.compile(
@@ -41,6 +42,14 @@ _READERS: Final = frozenset(
 """Programs for which arguments are only data."""
 _RENAMES: Final = frozenset(["ln", "cp", "mv", "install", "rsync", "link", "dd"])
 _REDEFINES: Final = frozenset(["alias", "hash", "enable", "shopt", "bind", "complete", "compgen"])
+_BUILDERS: Final = frozenset(
+    """
+    make gmake ninja just task rake invoke tox nox pytest npm yarn pnpm npx bunx gradle gradlew mvn ant cargo go cmake
+    meson bazel composer bundle pre-commit
+    """.split()  # noqa: SIM905  one line a name would hide the list
+)
+"""Programs that run what stands in files of the directory."""
+_DEVICE: Final = re.compile(r"/dev/\w+")
 _OWN_APPENDS: Final = frozenset(["xargs", "parallel"])
 _SOURCES: Final = frozenset(["source", "."])
 
@@ -58,6 +67,11 @@ def only_reads(command: SimpleCommand) -> bool:
 def renames(command: SimpleCommand) -> bool:
     """Return True if the command may give a program another name."""
     return program(command.words[0]) in _RENAMES
+
+
+def runs_arguments(word: Word) -> bool:
+    """Return True for a program that runs its arguments, as `env`."""
+    return program(word) in _WRAPPERS
 
 
 def appends(word: Word) -> bool:
@@ -99,6 +113,22 @@ def doubt(command: SimpleCommand, *, writes: bool) -> str:
         (why for at in range(len(words)) if (why := _doubt_of_runner(words[at:], command, writes=writes))),
         "",
     )
+
+
+def build_doubt(line: ShellLine) -> str:
+    """Return why a program that runs files of the directory may run one that the line writes, or an empty text."""
+    for at, command in enumerate(line.commands):
+        if program(command.words[0]) in _BUILDERS:
+            others = (*line.commands[:at], *(() if line.is_list else line.commands[at + 1 :]))
+            if any(map(_writes_a_file, others)):
+                return f"'{command.words[0]}' may run a file that the line writes"
+    return ""
+
+
+def _writes_a_file(command: SimpleCommand) -> bool:
+    name = program(command.words[0])
+    files = [one for one in command.writes if one.word is None or not _DEVICE.fullmatch(one.word)]
+    return name == "tee" or (bool(files) and name not in _BUILDERS)
 
 
 def scripts(command: SimpleCommand) -> tuple[str, ...]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._tools.arguments import ASYNC, overridden_key, unknown_key
+from ohm_subagents._tools.arguments import ASYNC, overridden_key, short_json, unknown_key
 from ohm_subagents.contract.commands import StartItem
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.profile import InputSpec
+from ohm_subagents.contract.restraints import REFUSED, is_restraint
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
@@ -86,6 +87,10 @@ def parse(profile: Profile, arguments: JsonValue) -> Result[PrimaryInput, Invali
 
 def _wrong(profile: Profile, arguments: dict[str, JsonValue]) -> str:
     """Return what makes a payload unusable, or None."""
+    fields = {LEGACY, "async", *(field.name for field in inputs_of(profile))}
+    for key, value in arguments.items():
+        if key not in fields and is_restraint(key, value):
+            return f"'{profile.id}' does not take '{key}', which is {short_json(value)}. {REFUSED}"
     if not isinstance(arguments.get("async"), bool | None):
         return f"'async' of '{profile.id}' must be true or false"
     for field in inputs_of(profile):

@@ -52,8 +52,8 @@ async def _execute(context: SuiteContext, profile: Profile, call: ToolCall) -> T
             )
             return result_of(refused, context, ignored=misunderstood.ignored)
         case Ok(understood):
-            command = Start(items=(understood.item,), background=understood.background)
-            show = partial(result_of, context=context, ignored=understood.ignored)
+            command = Start(items=(understood.item,), background=understood.background, may_go_on=True)
+            show = partial(result_of, context=context, ignored=(*understood.ignored, *context.settings().unheeded))
             return await run_command(command, context, call, result=show, frame=partial(show, is_frame=True))
 
 

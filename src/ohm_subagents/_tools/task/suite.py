@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from functools import cache, partial
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ohm_subagents._plugins.suites.interface import ToolSuiteSpec
 from ohm_subagents._plugins.suites.tool import Tool
-from ohm_subagents._tools.task.inputs import TaskInput, parse
-from ohm_subagents._tools.task.read_result import read_result_tool
+from ohm_subagents._tools.task.inputs import ALL_OPS, OPS, TaskInput, parse
 from ohm_subagents._tools.task.schema import schema
 from ohm_subagents._tools.tool import result_of, run_command
 from ohm_subagents._views.cells import one_line
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from ohm_subagents._plugins.suites.interface import SuiteContext
+    from ohm_subagents._plugins.suites.settings import Settings
     from ohm_subagents._plugins.suites.tool import ToolCall, ToolResult
     from ohm_subagents._views.theme import Theme
 
@@ -30,6 +30,11 @@ _EITHER_WAY = (
     "A start blocks until its answer is there; with async: true it returns the task ids at once, the tasks go on in the"
     " background, and op=wait with these ids gives their answers."
 )
+_GOES_ON = " A start that takes long goes on in the background by itself, and returns the task ids then."
+_ANSWERED = (
+    " A task may ask for an approval, or ask a question: a wait ends then, status shows the request with its id, and"
+    " op=answer with request and decision answers it."
+)
 
 
 def task_suite() -> ToolSuiteSpec:
@@ -38,14 +43,18 @@ def task_suite() -> ToolSuiteSpec:
 
 
 def _build(context: SuiteContext) -> tuple[Tool, ...]:
-    more = (read_result_tool(context),) if context.settings().model_text == "framed" else ()
+    more: tuple[Tool, ...] = ()
+    if context.settings().model_text == "framed":
+        from ohm_subagents._tools.task.read_result import read_result_tool  # noqa: PLC0415  most read the tree
+
+        more = (read_result_tool(context),)
     return (
         Tool(
             checks_arguments=True,
             name=NAME,
             label="Task",
             description=_description(context),
-            input_schema=schema(starts_async=context.settings().starts_async),
+            input_schema=_schema(context.settings()),
             execute=partial(_execute, context),
             call_view=_call_line,
         ),
@@ -53,13 +62,20 @@ def _build(context: SuiteContext) -> tuple[Tool, ...]:
     )
 
 
+def _schema(settings: Settings) -> dict[str, Any]:
+    return schema(starts_async=settings.starts_async, answers=settings.answers, models=settings.models)
+
+
 async def _execute(context: SuiteContext, call: ToolCall) -> ToolResult:
-    match parse(call.arguments):
+    settings = context.settings()
+    match parse(call.arguments, models=settings.models, answers=settings.answers):
         case Err(misunderstood):
             refused = CommandRejected(error=misunderstood.error, backend=NAME, op=misunderstood.op)
             return result_of(refused, context, ignored=misunderstood.ignored)
         case Ok(understood):
-            show = partial(result_of, context=context, batch=understood.batch, ignored=understood.ignored)
+            unheeded = settings.unheeded if isinstance(understood.command, Start) else ()
+            ignored = (*understood.ignored, *unheeded)
+            show = partial(result_of, context=context, batch=understood.batch, ignored=ignored)
             frame = partial(show, is_frame=True)
             return await run_command(understood.command, context, call, result=show, frame=frame)
 
@@ -75,7 +91,10 @@ def _description(context: SuiteContext) -> str:
         )
     ]
     starts = _EITHER_WAY if context.settings().starts_async else _SYNCHRONOUS
-    return "\n".join([_general().replace("{starts}", starts), *roster])
+    starts += _GOES_ON if context.settings().goes_on else ""
+    starts += _ANSWERED if context.settings().answers else ""
+    ops = "/".join(ALL_OPS if context.settings().answers else OPS)
+    return "\n".join([_general().replace("{ops}", ops).replace("{starts}", starts), *roster])
 
 
 @cache

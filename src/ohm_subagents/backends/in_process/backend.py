@@ -23,13 +23,19 @@ from ohm_subagents.backends.in_process.failures import empty_answer, failure, te
 from ohm_subagents.backends.in_process.gated_model import GatedModel, RefusedError
 from ohm_subagents.backends.in_process.model_facts import ModelFacts, facts_of
 from ohm_subagents.backends.in_process.options import BACKEND_ID, InProcessOptions
+from ohm_subagents.backends.in_process.parked_calls import ParkedCalls
 from ohm_subagents.backends.in_process.ruled_toolset import RuledToolset
 from ohm_subagents.backends.in_process.tools.use import ToolUse
 from ohm_subagents.backends.in_process.tracing import traced
-from ohm_subagents.contract.events import AgentEnded, DiagnosticRaised, FileChanged, RouteResolved
+from ohm_subagents.contract.events import (
+    AgentEnded,
+    DiagnosticRaised,
+    FileChanged,
+)
 from ohm_subagents.contract.model_pattern import misspelt_level
+from ohm_subagents.contract.model_route import RouteResolved
 from ohm_subagents.contract.result import Err, Ok, Result
-from ohm_subagents.plugin import RunOutput, as_exception, full_instructions, profile_key, unused_key
+from ohm_subagents.plugin import ASK_PARENT, RunOutput, as_exception, full_instructions, profile_key, unused_key
 from ohm_subagents.suite import tool_guidance
 
 if TYPE_CHECKING:
@@ -156,8 +162,10 @@ class InProcessBackend:
         toolsets = list(equipment.toolsets)
         if request.child_tools:
             toolsets.append(FunctionToolset([offered(tool, sink) for tool in request.child_tools]))
-        if request.call_rules:
-            toolsets = [RuledToolset(one, rules=request.call_rules) for one in toolsets]
+        may_ask = request.call_rules or any(tool.name == ASK_PARENT for tool in request.child_tools)
+        if may_ask and request.gate is not None:
+            parked = ParkedCalls(request, sink)
+            toolsets = [RuledToolset(one, gate=request.gate, parked=parked) for one in toolsets]
         asked = GatedModel(model, pattern=pattern, price=facts.price, gate=request.gate, bridge=bridge, tools=tools)
         conversation = self._agent(request.profile.id).iter(
             request.prompt,

@@ -85,10 +85,13 @@ class Checkpoints:
         if len(messages) <= self._told or not any(isinstance(message, ModelResponse) for message in messages):
             return
         self._told = len(messages)
-        # What `ConversationTypeAdapter` reads; it would write the messages twice over, and an account that is ours.
-        written = ModelMessagesTypeAdapter.dump_json([*map(_without_images, messages)]).decode()
-        state = f'{{"messages":{written},"conversation_id":{json.dumps(conversation_id)}}}'
-        self._sink.emit(Checkpointed(state=state))
+        self._sink.emit(Checkpointed(state=written_state(conversation_id, messages)))
+
+
+def written_state(conversation_id: str, messages: Iterable[ModelMessage]) -> str:
+    """Write what `ConversationTypeAdapter` reads; it would write the messages twice, and an account that is ours."""
+    written = ModelMessagesTypeAdapter.dump_json([*map(_without_images, messages)]).decode()
+    return f'{{"messages":{written},"conversation_id":{json.dumps(conversation_id)}}}'
 
 
 def _without_images(message: ModelMessage) -> ModelMessage:

@@ -18,7 +18,7 @@ from ohm_subagents.backends.in_process.model_facts import cost_of
 from ohm_subagents.backends.in_process.soundness import sound
 from ohm_subagents.backends.in_process.token_estimate import TokenEstimate
 from ohm_subagents.backends.in_process.tracing import record_first_chunk
-from ohm_subagents.plugin import FINALIZE, Err, Grant, Ok, RequestNeed, Result, Usage, UsageAdded
+from ohm_subagents.plugin import FINALIZE, Err, Grant, Ok, RequestNeed, Result, RouteResolved, Usage, UsageAdded
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
@@ -70,6 +70,7 @@ class GatedModel(WrapperModel):
         self._bridge = bridge
         self._tools = tools
         self._estimate = TokenEstimate()
+        self._served = model.model_name
 
     async def request(
         self,
@@ -94,7 +95,7 @@ class GatedModel(WrapperModel):
                         record_first_chunk(stream.time_to_first_chunk(asked_s))
                         return response
                 except ModelAPIError as error:
-                    if is_open or not self._may_ask_again(error, attempt):
+                    if is_open or not await self._may_ask_again(error, attempt):
                         raise
 
     def prepare_request(
@@ -113,6 +114,7 @@ class GatedModel(WrapperModel):
 
     async def _heard(self, stream: StreamedResponse) -> ModelResponse:
         """Pass on the answer as it comes; what there is of one that breaks off is kept."""
+        self._tell_served(stream.model_name)
         answer = ComingAnswer(self._bridge)
         try:
             async for event in stream:
@@ -124,8 +126,16 @@ class GatedModel(WrapperModel):
             self._bridge.sink.emit(UsageAdded(usage=_usage_of(broken_off)))
             raise
         response = sound(stream.get())
+        self._tell_served(stream.model_name)  # some services name it behind the first piece only
         self._bridge.sink.emit(UsageAdded(usage=_usage_of(response)))
         return response
+
+    def _tell_served(self, name: str) -> None:
+        """Tell the model that the provider names, once; a provider that names none is not asked."""
+        if name and name != self._served:
+            self._served = name
+            asked = self._pattern
+            self._bridge.sink.emit(RouteResolved(provider=asked.provider, model=asked.model, served_model=name))
 
     def _turn(
         self, messages: list[ModelMessage], settings: ModelSettings | None, parameters: ModelRequestParameters
@@ -175,10 +185,10 @@ class GatedModel(WrapperModel):
             return settings
         return merge_model_settings(settings, ModelSettings(max_tokens=cap))
 
-    def _may_ask_again(self, error: ModelAPIError, attempt: int) -> bool:
+    async def _may_ask_again(self, error: ModelAPIError, attempt: int) -> bool:
         if self._gate is None or not _is_overload(error):
             return False
-        return self._gate.throttled(self._pattern.provider, attempt=attempt, retry_after_s=error.retry_after)
+        return await self._gate.throttled(self._pattern.provider, attempt=attempt, retry_after_s=error.retry_after)
 
 
 def _without_parts(stream: StreamedResponse) -> ModelResponse:

@@ -1,34 +1,54 @@
-"""A toolset whose calls are judged by the rules of the run first. Imports pydantic_ai."""
+"""A toolset whose calls wait for the gate of the run. Imports pydantic_ai."""
 
 from __future__ import annotations
 
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
+from pydantic_ai.exceptions import ModelRetry, ToolFailed
 from pydantic_ai.toolsets import WrapperToolset
 
 from ohm_subagents.backends.in_process.tools.failure import fail
-from ohm_subagents.plugin import CallRules, refused_call
+from ohm_subagents.plugin import ASK_PARENT
 
 if TYPE_CHECKING:
     from pydantic_ai import RunContext
     from pydantic_ai.toolsets import ToolsetTool
 
+    from ohm_subagents.backends.in_process.parked_calls import ParkedCalls
+    from ohm_subagents.plugin import Gate
+
 
 @dataclass
 class RuledToolset(WrapperToolset[Any]):
-    """Refuses, in words for the model, each call that a rule denies."""
+    """Awaits the gate before each call, and refuses, in words for the model, what it does not let through."""
 
-    rules: tuple[CallRules, ...] = ()
+    gate: Gate
+    parked: ParkedCalls
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> Any:  # noqa: ANN401  pydantic-ai's signature
-        refusal = refused_call(self.rules, name, _as_called(tool_args))
+        try:
+            result = await self._called(name, tool_args, ctx, tool)
+        except (ToolFailed, ModelRetry) as failed:
+            self.parked.returned(ctx, name, failed.message, outcome="failed")
+            raise
+        self.parked.returned(ctx, name, result)
+        return result
+
+    async def _called(self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]) -> Any:  # noqa: ANN401  as above
+        given, call_id = _as_called(tool_args), ctx.tool_call_id or ""
+        with ExitStack() as waiting:
+            refusal = await self.gate.tool(
+                name, given, call_id=call_id, on_wait=lambda: waiting.enter_context(self.parked.waiting(ctx))
+            )
         if refusal is not None:
             fail(refusal)
-        return await super().call_tool(name, tool_args, ctx, tool)
+        with self.parked.waiting(ctx) if name == ASK_PARENT else nullcontext():
+            return await super().call_tool(name, tool_args, ctx, tool)
 
 
 def _as_called(tool_args: dict[str, Any]) -> dict[str, Any]:

@@ -29,8 +29,9 @@ def interactive_sdk_spec(context: BackendContext) -> BackendSpec[InProcessOption
         summary="Runs the subagent in this process on pydantic-ai, with any model provider.",
         open=_Opening(context),
         options=InProcessOptions,
-        capabilities=frozenset(Capability),
+        capabilities=frozenset(Capability) - {Capability.ATTACHES},
         lacks=_lacks,
+        packages=("pydantic-ai-slim",),
     )
 
 

@@ -12,6 +12,7 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from ohm_subagents.backends.pi import failures
+from ohm_subagents.backends.pi.call_gate import is_gated, unasked, ungated
 from ohm_subagents.backends.pi.config_dirs import PiHomes, unused
 from ohm_subagents.backends.pi.finalizer import without_events
 from ohm_subagents.backends.pi.flags import left_out, session_file, write_instructions
@@ -88,11 +89,15 @@ class PiBackend:
             return Err(refused)
         if mode != "text" and home.has_no_price(request) and (refused := await _unpriced(request)) is not None:
             return Err(refused)
-        for event in (*home.refresh(request, pi.version), *unused(request)):
+        for event in (
+            *home.refresh(request, pi.version),
+            *unused(request),
+            *unasked(request, pi.version, self._options.mode),
+        ):
             sink.emit(event)
         if mode == "text":
             return await self._in_plain_text(pi, request, sink)
-        sink.emit(RouteResolved(runtime=RUNTIME, route=ROUTE))
+        sink.emit(RouteResolved(runtime=RUNTIME, route=ROUTE, program="pi", program_version=pi.version.text))
         for event in left_out(request):
             sink.emit(event)
         return await (self._run_rpc(pi, request, sink) if mode == "rpc" else self._run_json(pi, request, sink))
@@ -111,11 +116,11 @@ class PiBackend:
                 return Ok(_Pi(command=command.ok_value, version=version, home=home))
 
     def _mode(self, request: RunRequest, pi: PiVersion) -> Mode | OhmError:
-        refused = unserved(self._options.mode, pi)
+        refused = unserved(self._options.mode, pi) or ungated(request, pi, self._options.mode)
         if refused is not None:
             return refused
         if self._options.mode == "auto":
-            return "rpc" if pi.can_stay and not request.is_one_shot else "json"
+            return "rpc" if pi.can_stay and (is_gated(request) or not request.is_one_shot) else "json"
         return self._options.mode
 
     async def _in_plain_text(self, pi: _Pi, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
@@ -170,7 +175,7 @@ class PiBackend:
             for event in warm.session.flush():
                 sink.emit(event)
         if isinstance(result, Ok):
-            self._warm.keep(warm, state=reader.state)
+            self._warm.keep(warm, state=None if request.is_one_shot else reader.state)
         return result
 
 

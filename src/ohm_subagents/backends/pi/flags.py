@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from ohm_subagents.backends.pi.agent_flags import agent_flags, model_and_tools, with_long_prompts_in_files
+from ohm_subagents.backends.pi.call_gate import gate_flags, write_gate
 from ohm_subagents.backends.pi.config_files import has_extensions, users_directory
 from ohm_subagents.backends.pi.finalizer import finalizer_flags, write_finalizer
 from ohm_subagents.contract.diagnostics import TOOLLESS, Diagnostic
@@ -46,14 +47,14 @@ def arguments(pi: PiVersion, invocation: Invocation, mode: Mode) -> tuple[str, .
     request, folder = invocation.request, invocation.folder
     if has_task_argument(request, mode):
         return _of_task(pi, invocation)
-    finalizer = finalizer_flags(request, folder)
+    ours = (*finalizer_flags(request, folder), *(gate_flags(request, folder) if mode == "rpc" else ()))
     if request.profile.agent is not None:
         return (
             *("--mode", mode),
             *(("-p",) if mode == "json" else ()),
             *(("--no-session",) if is_forgotten(request, mode) else ("--session", str(session_file(folder)))),
             *of_profile(pi, invocation),
-            *finalizer,
+            *ours,
         )
     return (
         *("--mode", mode),
@@ -63,7 +64,7 @@ def arguments(pi: PiVersion, invocation: Invocation, mode: Mode) -> tuple[str, .
         *tools_allowed(request),
         *_ALWAYS,
         *_where_known(pi),
-        *finalizer,
+        *ours,
     )
 
 
@@ -130,6 +131,7 @@ def write_instructions(invocation: Invocation) -> None:
     """Put the system prompt where the arguments name it: `pi` reads it from there, and no process list shows it."""
     profile, in_file = invocation.request.profile, _task_file(invocation)
     write_finalizer(invocation.request, invocation.folder)
+    write_gate(invocation.request, invocation.folder)
     if profile.agent is not None and profile.agent.has_task_argument:
         _instructions_file(invocation.folder).write_text(profile.prompt, encoding="utf-8", errors="replace")
         if in_file is not None:

@@ -25,8 +25,8 @@ def cut_off() -> DiagnosticRaised:
 
 
 def substituted(asked: ModelPattern | None, provider: str, model: str) -> Iterable[DiagnosticRaised]:
-    """Another model than the one that was asked for: `pi` takes a name that it does not know for the like of it."""
-    if asked is not None and (asked.provider, asked.model) != (provider.lower(), model):
+    """Another provider than the one that was asked for; another model of it is told by the engine."""
+    if asked is not None and asked.provider != provider.lower():
         yield _notice(f'pi took model "{provider}/{model}" for "{asked.provider}/{asked.model}".')
 
 

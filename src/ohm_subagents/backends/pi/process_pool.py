@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final, Self
 
 import anyio
 
+from ohm_subagents.backends.pi.call_gate import is_gated
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -34,6 +36,7 @@ class ProcessKey:
     env: Mapping[str, str] = field(repr=False)
     depth: int
     generation: int
+    is_gated: bool
 
     @classmethod
     def of(cls, request: RunRequest, generation: int) -> Self:
@@ -48,6 +51,7 @@ class ProcessKey:
             env=request.env,
             depth=request.depth,
             generation=generation,
+            is_gated=is_gated(request),
         )
 
 

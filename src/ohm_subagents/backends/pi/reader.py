@@ -179,7 +179,8 @@ class PiReader:
         chosen = (as_text(message.get("provider")), as_text(message.get("model")))
         if all(chosen) and chosen != self._model:
             self._model = chosen
-            yield RouteResolved(provider=chosen[0], model=chosen[1], runtime=RUNTIME, route=ROUTE)
+            provider, model = chosen
+            yield RouteResolved(provider=provider, model=model, runtime=RUNTIME, route=ROUTE, served_model=model)
             yield from notices.substituted(self._request.model, *chosen)
 
     def _streamed(self, record: Record) -> Iterator[RunEvent]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from ohm_subagents.backends.pi import failures
+from ohm_subagents.backends.pi.call_gate import CallGate, is_gated, unloaded
 from ohm_subagents.backends.pi.records import text_of
 from ohm_subagents.plugin import Diagnostic, DiagnosticRaised, Err, Ok, Result
 from ohm_subagents.redaction import redacted_line
@@ -22,10 +23,13 @@ if TYPE_CHECKING:
 
     from anyio.streams.memory import MemoryObjectReceiveStream
 
+    from ohm_subagents.backends.pi.call_gate import AskedCall
     from ohm_subagents.backends.pi.session_reader import SessionReader
     from ohm_subagents.plugin import JsonObject, OhmError, RunOutput, RunRequest, Sink
     from ohm_subagents.shell import Child
 
+_READY: Final = "ohm-ready"
+"""The id of the command whose answer shows that all extensions were loaded."""
 _SETTLED: Final = Ended(code=0, was_stopped=True)
 _HEAD: Final = 200
 """The type of a record is within so many first bytes, whatever the order of its keys."""
@@ -39,6 +43,7 @@ class RpcProcess:
         self._lines = child.lines()
         self._numbers = count(1)
         self._family: Collection[int] | None = None
+        self._calls = CallGate()
         self._is_tidy = anyio.Event()
         self._is_tidy.set()
 
@@ -62,7 +67,7 @@ class RpcProcess:
         process is stopped: what it would do next is not ours any more.
         """
         has_served = self._family is not None
-        talk = _Talk(request, reader, sink, self._numbers, secrets)
+        talk = _Talk(request, reader, sink, self._numbers, secrets=secrets, calls=self._calls)
         result: Result[RunOutput, OhmError] | None = None
         try:
             await self._is_tidy.wait()
@@ -87,6 +92,9 @@ class RpcProcess:
                 is_open = request.inbox is None
                 async for line in self._lines:
                     await look(line)
+                    if (asked := self._calls.asks(line)) is not None:
+                        group.start_soon(talk.answer_call, asked)
+                        continue
                     talk.hear(line)
                     if talk.is_over:
                         break
@@ -116,10 +124,19 @@ class _Talk:
     """
 
     def __init__(
-        self, request: RunRequest, reader: SessionReader, sink: Sink, numbers: count[int], secrets: Sequence[str]
+        self,
+        request: RunRequest,
+        reader: SessionReader,
+        sink: Sink,
+        numbers: count[int],
+        *,
+        secrets: Sequence[str],
+        calls: CallGate,
     ) -> None:
         self._request = request
         self._secrets = secrets
+        self._calls = calls
+        self._is_unready = is_gated(request) and not calls.is_ready
         self._reader = reader
         self._sink = sink
         self._numbers = numbers
@@ -132,6 +149,8 @@ class _Talk:
         self.was_heard = False
         self.refused: OhmError | None = None
         self._send, self.outgoing = anyio.create_memory_object_stream[bytes](math.inf)
+        if self._is_unready:  # an extension that was loaded has said so before this is answered
+            self._send.send_nowait(json.dumps({"id": _READY, "type": "get_state"}).encode() + b"\n")
         self._say_next()
 
     def close(self) -> None:
@@ -165,6 +184,19 @@ class _Talk:
             self._say_again()
         self._say_next()
 
+    async def answer_call(self, asked: AskedCall) -> None:
+        """Let the gate decide about a call of a tool, and tell pi; other calls go on meanwhile.
+
+        What somebody is asked about may be answered by another process, which goes on from the state that it waits in.
+        """
+        if self._request.gate is None:
+            return
+        self._send.send_nowait(await asked.answer(self._request.gate, self._tell_state))
+
+    def _tell_state(self) -> None:
+        for event in self._reader.state_now():
+            self._sink.emit(event)
+
     def steer(self, text: str) -> bool:
         """Say something to the run that goes on; if pi has just settled, it takes it as its next prompt."""
         if self.is_over:
@@ -174,7 +206,7 @@ class _Talk:
         return True
 
     def _say_next(self) -> None:
-        if not self._to_say or self._asked is not None or self._is_starting:
+        if not self._to_say or self._asked is not None or self._is_starting or self._is_unready:
             return
         text = self._to_say.popleft()
         self._asked = (f"ohm-{next(self._numbers)}", text)
@@ -200,6 +232,10 @@ class _Talk:
             self._unseen.remove(text if text in self._unseen else self._unseen[0])
 
     def _answer(self, response: JsonObject) -> None:
+        if response.get("id") == _READY:
+            self._is_unready = False
+            self.refused = None if self._calls.is_ready else unloaded(self._request)
+            return
         if self._asked is None or response.get("id") != self._asked[0]:
             return
         (_, text), self._asked = self._asked, None

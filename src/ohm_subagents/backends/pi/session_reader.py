@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class SessionReader:
-    """A `PiReader` that also reports the conversation: after each turn that made it grow, and at the end.
+    """A `PiReader` that also reports the conversation: after each turn that made it grow, on demand, and at the end.
 
     `state` is the newest one.
     """
@@ -35,6 +35,10 @@ class SessionReader:
         yield from self._reader.read(line)
         if self._reader.turns > turns:
             yield from self._noted(self._session.grown())
+
+    def state_now(self) -> Iterable[RunEvent]:
+        """Return the conversation as it stands within a turn, unless it was reported."""
+        return self._noted(self._session.flush())
 
     @property
     def is_over(self) -> bool:

@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from ohm_subagents.plugin import Backend, BackendContext, CompatibleProvider
 
 CAPABILITIES: Final = frozenset(Capability) - {
+    Capability.ATTACHES,
     Capability.CHILD_TOOLS,
     Capability.PREPARES,
     Capability.TRACES,
-    Capability.CALL_RULES,
+    Capability.IN_PROCESS,
 }
 
 

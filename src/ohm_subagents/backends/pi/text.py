@@ -11,7 +11,8 @@ from ohm_subagents.backends.pi.flags import tools_allowed
 from ohm_subagents.backends.pi.notices import warnings
 from ohm_subagents.backends.pi.reader import ROUTE, RUNTIME
 from ohm_subagents.contract.diagnostics import CUT_OFF, Diagnostic
-from ohm_subagents.contract.events import DiagnosticRaised, RouteResolved, TextDelta
+from ohm_subagents.contract.events import DiagnosticRaised, TextDelta
+from ohm_subagents.contract.model_route import RouteResolved
 from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.plugin import RunOutput
 from ohm_subagents.redaction import redacted_line, redacted_text
@@ -150,6 +151,7 @@ class TextReader:
                 model=known.get("model", ""),
                 runtime=known.get("runtime", RUNTIME),
                 route=ROUTE,
+                served_model=known.get("model", ""),
             )
 
     def outcome(self, ended: Ended) -> Result[RunOutput, OhmError]:

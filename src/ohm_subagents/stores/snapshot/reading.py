@@ -15,14 +15,16 @@ from ohm_subagents.contract.activity import Activity
 from ohm_subagents.contract.errors import ErrorCode, OhmError, as_declared
 from ohm_subagents.contract.events import AgentEnded, Event, TextDelta, ToolEnded, ToolStarted, ToolUpdated
 from ohm_subagents.contract.ids import CallId, SessionId, TaskId
+from ohm_subagents.contract.launch import LaunchRecord
 from ohm_subagents.contract.outcome import Cancelled, Failed, Outcome, Succeeded
 from ohm_subagents.contract.task import UNAVAILABLE, Assignment, Route, Run, Task, apply
-from ohm_subagents.store import Hidden
+from ohm_subagents.store import Consumer, Hidden, OutboxEntry, Position
 from ohm_subagents.stores.snapshot.schema import (
     DeltaEvent,
     EndEvent,
     Entry,
     EntryEvent,
+    SavedOutbox,
     StartEvent,
     TerminalEvent,
     UpdateEvent,
@@ -48,6 +50,8 @@ class Contents:
     lost: tuple[str, ...] = ()
     """The id of each entry that cannot be read, and the reason."""
     is_damaged: bool = False
+    outbox: tuple[int, tuple[OutboxEntry, ...], tuple[Position, ...]] | None = None
+    """What `MemoryOutbox.state` had returned; None if nothing was kept of it."""
 
 
 def parsed(text: str, *, name_of: Callable[[str], str], max_events: int) -> Contents:
@@ -66,9 +70,43 @@ def parsed(text: str, *, name_of: Callable[[str], str], max_events: int) -> Cont
         return replace(
             _salvaged(cast("list[object]", entries) if isinstance(entries, list) else (), made), is_damaged=True
         )
-    found = _salvaged(cast("list[object]", entries), made)
-    reasons, hidden = _removed(fields.get("expired"), made)
-    return replace(found, expired=reasons, hidden=hidden, is_damaged=bool(found.lost))
+    written = fields.get("launches")
+    launches = cast("dict[str, object]", written) if isinstance(written, dict) else {}
+
+    def launched(entry: Entry) -> Task:
+        task = made(entry)
+        return replace(task, launch=LaunchRecord.from_json(launches.get(task.id)))
+
+    found = _salvaged(cast("list[object]", entries), launched)
+    reasons, hidden = _removed(fields.get("expired"), launched)
+    kept = _outbox(fields.get("outbox"), launched)
+    return replace(found, expired=reasons, hidden=hidden, is_damaged=bool(found.lost), outbox=kept)
+
+
+def _outbox(
+    value: object, made: Callable[[Entry], Task]
+) -> tuple[int, tuple[OutboxEntry, ...], tuple[Position, ...]] | None:
+    """Return the consumers, and the settled tasks that one of them awaits."""
+    try:
+        saved = SavedOutbox.model_validate(value)
+    except ValidationError:
+        return None
+    entries = tuple(
+        OutboxEntry(sequence=each.sequence, task=replace(made(each.entry), session_id=SessionId(each.session_id)))
+        for each in saved.entries
+    )
+    positions = tuple(
+        Position(
+            consumer=Consumer(
+                name=each.name, session=None if each.session is None else SessionId(each.session), calls=each.calls
+            ),
+            sequence=each.sequence,
+            acknowledged={*each.acknowledged},
+            missed=each.missed,
+        )
+        for each in saved.consumers
+    )
+    return saved.head, entries, positions
 
 
 def _removed(value: object, made: Callable[[Entry], Task]) -> tuple[dict[TaskId, str], dict[TaskId, Hidden]]:

@@ -121,3 +121,24 @@ class Entry(_Part):
     error_code: Optional = None
     error_message: Optional = None
     events: tuple[EntryEvent, ...] = ()
+
+
+class SavedEntry(_Part):
+    sequence: Count
+    session_id: Filled
+    entry: Entry
+
+
+class SavedConsumer(_Part):
+    name: Filled
+    session: Optional = None
+    calls: Optional = None
+    sequence: Count
+    acknowledged: tuple[Count, ...] = ()
+    missed: Count = 0
+
+
+class SavedOutbox(_Part):
+    head: Count
+    entries: tuple[SavedEntry, ...] = ()
+    consumers: tuple[SavedConsumer, ...] = ()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from ohm_subagents.contract.diagnostics import Diagnostic
-from ohm_subagents.store import MemoryStore, recovered, recovery_note
+from ohm_subagents.store import MemoryOutbox, MemoryStore, recovered, recovery_note
 from ohm_subagents.stores.snapshot.reading import Contents, parsed
 from ohm_subagents.stores.snapshot.text import FILE, printed
 
@@ -82,7 +82,9 @@ class SnapshotStore(MemoryStore):
         request.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._file = request.directory / FILE
         super().__init__(request.clock, request.policy, place=str(self._file))
+        self.outbox = MemoryOutbox(lambda: self._retention.policy.max_entries, changed=self._note_change)
         self._found: list[Diagnostic] = []
+        self._recovered: list[Task] = []
         self._writing = threading.Lock()
         self._timer: threading.Timer | None = None
         self._is_stale = False
@@ -108,6 +110,10 @@ class SnapshotStore(MemoryStore):
             self._set_aside(contents)
         self._written_hidden = {*contents.hidden}
         self.restore((self._settled(task) for task in contents.tasks), contents.expired, contents.hidden)
+        if contents.outbox is not None:
+            self.outbox.restore(*contents.outbox)
+        for task in self._recovered:
+            self.outbox.add(task)
         has_changed = tuple(self._tasks.values()) != contents.tasks
         if has_changed or (contents.is_damaged and contents.tasks):
             self._is_stale = True
@@ -118,7 +124,8 @@ class SnapshotStore(MemoryStore):
         if task.is_terminal:
             return task
         self._found.append(recovery_note(task))
-        return recovered(task, now_ms=self._now_ms)[0]
+        self._recovered.append(recovered(task, now_ms=self._now_ms)[0])
+        return self._recovered[-1]
 
     def _set_aside(self, contents: Contents) -> None:
         kept = self._file.with_name(f"{FILE}.corrupt-{self._now_ms}")
@@ -143,6 +150,9 @@ class SnapshotStore(MemoryStore):
             self._timer.daemon = True
             self._timer.start()
 
+    def _note_change(self) -> None:
+        self._is_stale = True
+
     def _write_late(self) -> None:
         self._timer = None
         self._write()
@@ -157,7 +167,8 @@ class SnapshotStore(MemoryStore):
             draft = self._file.with_name(f".{FILE}.{os.getpid()}")
             try:
                 reasons = dict(tuple(self._retention.reasons.items()))
-                content = printed(tuple(self._tasks.values()), reasons, hidden, now_ms=self._now_ms)
+                tasks, outbox = tuple(self._tasks.values()), self.outbox.state()
+                content = printed(tasks, reasons, hidden, now_ms=self._now_ms, outbox=outbox)
                 with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as stream:  # noqa: PTH123  private at once
                     stream.write(content)
                     stream.flush()

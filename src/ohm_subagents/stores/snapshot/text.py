@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ohm_subagents.contract.events import TextDelta, ToolEnded, ToolStarted, ToolUpdated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pydantic import JsonValue
 
     from ohm_subagents.contract.events import Recorded
     from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.task import Task
-    from ohm_subagents.store import Hidden
+    from ohm_subagents.store import Hidden, OutboxEntry, Position
+
+    OutboxState: TypeAlias = tuple[int, Iterable[OutboxEntry], Sequence[Position]]
 
 FILE: Final = "ohm.subagents.tasks.json"
 SCHEMA: Final = 1
@@ -24,23 +26,58 @@ _NOTHING: Final[Mapping[TaskId, Hidden]] = MappingProxyType({})
 
 
 def printed(
-    tasks: Iterable[Task], expired: Mapping[TaskId, str], hidden: Mapping[TaskId, Hidden] = _NOTHING, *, now_ms: int
+    tasks: Iterable[Task],
+    expired: Mapping[TaskId, str],
+    hidden: Mapping[TaskId, Hidden] = _NOTHING,
+    *,
+    now_ms: int,
+    outbox: OutboxState | None = None,
 ) -> bytes:
-    """Return the whole file. What the documented schema has no place for is left out, but for `expired` and `callId`.
+    """Return the whole file. What the documented schema has no place for is left out, but for four keys.
 
-    There a task that was removed has the reason, and one that is only hidden also its entry and when that was found.
+    `callId` is in an entry. `launches` has the launch record of each task, and `expired` the tasks that were removed:
+    each has the reason, and one that is only hidden also its entry and when that was found. `outbox` is there once
+    there is a consumer: it has the consumers, and the entries that one of them awaits.
     """
+    tasks = tuple(tasks)
     root: dict[str, JsonValue] = {
         "schemaVersion": SCHEMA,
         "savedAtEpochMs": now_ms,
         "entries": [_printed(task) for task in tasks],
     }
+    kept = (*tasks, *(each.task for each in hidden.values()))
+    launches: dict[str, JsonValue] = {task.id: task.launch.as_json() for task in kept if task.launch is not None}
+    if launches:
+        root["launches"] = launches
     removed: dict[str, JsonValue] = {str(task_id): why for task_id, why in expired.items()}
     for task_id, each in hidden.items():
         removed[task_id] = {"why": expired.get(task_id), "atEpochMs": each.at_ms, "entry": _printed(each.task)}
     if removed:
         root["expired"] = removed
+    if outbox is not None and outbox[2]:
+        root["outbox"] = _printed_outbox(*outbox)
     return (json.dumps(root, indent=2, ensure_ascii=False) + "\n").encode(errors="replace")
+
+
+def _printed_outbox(head: int, entries: Iterable[OutboxEntry], positions: Iterable[Position]) -> JsonValue:
+    return {
+        "head": head,
+        "entries": [
+            {"sequence": each.sequence, "sessionId": each.task.session_id, "entry": _printed(each.task)}
+            for each in entries
+        ],
+        "consumers": [
+            {
+                "name": each.consumer.name,
+                "session": each.consumer.session,
+                "calls": each.consumer.calls,
+                "sequence": each.sequence,
+                "acknowledged": [*sorted(each.acknowledged)],
+                "missed": each.missed,
+            }
+            for each in positions
+        ],
+    }
 
 
 def _printed(task: Task) -> JsonValue:

@@ -1,7 +1,7 @@
 """The store `sqlite`, the default: a file that several processes share. Its code is loaded when it is opened.
 
 `store.SqliteStore` is the store, `opening.open_sqlite` opens the file however it was left, `writer.Writer` writes,
-`reader.Reader` and `loader.Loader` read; `log.folded` makes a task of its log, `eviction.Eviction` removes tasks,
+`reader.Reader` and `loader.Loader` read; `eviction.Eviction` removes tasks,
 `migration.migrate` brings a file of an earlier version up to date, `salvage.copied` saves what can be read of a damaged
 one, `owners.Owner` is a process that shares the file.
 """

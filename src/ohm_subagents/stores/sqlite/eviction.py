@@ -1,73 +1,22 @@
-"""Tasks past their time are hidden; tasks without room are removed, many at a time, when no flush waits."""
+"""Tasks without room are removed, many at a time, when no flush waits."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents.contract.result import Err, Ok, Result
-from ohm_subagents.store import evicted_reason, expired_reason, task_expired
+from ohm_subagents.store import evicted_reason, expired_reason
 from ohm_subagents.stores.sqlite import rows
 from ohm_subagents.stores.sqlite.schema import transaction
-from ohm_subagents.stores.sqlite.writer_queue import Expired
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Set as AbstractSet
 
-    from ohm_subagents.contract.errors import OhmError
-    from ohm_subagents.contract.ids import Clock, TaskId
-    from ohm_subagents.contract.task import Task
+    from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.store import RetentionPolicy
-    from ohm_subagents.stores.sqlite.stored import Row
-    from ohm_subagents.stores.sqlite.writer_queue import WriterQueue
 
 MANY: Final = 32
 """So many tasks that leave are removed without waiting for the next heartbeat."""
-
-
-class Expiry:
-    """Hides what is past its time by the clock, which may be wrong: nothing is removed because of what it says.
-
-    A task that was found to be past its time stays hidden, whatever policy comes, until the clock is set back before
-    the moment in which that was found.
-    """
-
-    def __init__(self, clock: Clock, policy: RetentionPolicy, queue: WriterQueue, *, is_reader: bool) -> None:
-        self._clock = clock
-        self._policy = policy
-        self._queue = queue
-        self._is_queued = is_reader
-        self._is_reader = is_reader
-
-    def retain(self, policy: RetentionPolicy) -> None:
-        """Go by this policy from now on."""
-        self._policy = policy
-        self._queue_it()
-
-    @property
-    def settled_after_ms(self) -> int:
-        """A task that settled later than this is not past its time."""
-        return self._clock() - self._policy.retention_ms
-
-    def is_recorded(self, row: Row) -> bool:
-        """Return True if the task of a row was found to be past its time."""
-        return row.expired_ms is not None and row.expired_ms <= self._clock()
-
-    def within(self, task: Task) -> Result[Task, OhmError]:
-        """Return the task, or the error if it is past its time."""
-        if task.ended_ms is None or task.ended_ms > self.settled_after_ms:
-            return Ok(task)
-        if not self._is_queued:
-            self._queue_it()
-        return Err(task_expired(task.id, expired_reason(self._policy)))
-
-    def is_written(self) -> None:
-        """Queue the next task that is found: those so far are in the file."""
-        self._is_queued = self._is_reader
-
-    def _queue_it(self) -> None:
-        self._is_queued = True
-        self._queue.put(Expired(policy=self._policy, now_ms=self._clock()))
 
 
 class Eviction:

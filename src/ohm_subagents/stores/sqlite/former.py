@@ -17,8 +17,7 @@ from ohm_subagents.contract.activity import (
 from ohm_subagents.contract.events import Recorded  # noqa: TC001  pydantic reads the annotation
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.task import apply
-from ohm_subagents.store import COUNTED_EVENTS, completed_events, streamed_events, task_from_json
-from ohm_subagents.stores.sqlite.log import history
+from ohm_subagents.store import COUNTED_EVENTS, completed_events, history_of_log, streamed_events, task_from_json
 from ohm_subagents.stores.sqlite.place import file_name
 from ohm_subagents.stores.sqlite.stored import NOT_AS_WRITTEN, OTHER_TYPES, state_checksum
 
@@ -137,7 +136,7 @@ def _with_transcript(task: Task, content: bytes) -> tuple[Task, tuple[Recorded, 
             )
             total, tool_calls, files = state.event_total, state.tool_calls, state.files
         else:
-            new = history(line)
+            new = history_of_log(line)
             total += sum(isinstance(one.event, COUNTED_EVENTS) for one in new)
             tool_calls += sum(one.event.kind == "tool_ended" for one in new)
             known += new
@@ -145,6 +144,8 @@ def _with_transcript(task: Task, content: bytes) -> tuple[Task, tuple[Recorded, 
     played = _played(blank, events)
     row, streamed = task.activity, played.activity
     is_over = task.is_terminal or (task.runs and task.runs[-1].outcome is not None)
+    open_calls = () if is_over else streamed.open_calls
+    ended_calls = max(row.usage.tool_calls, tool_calls)  # it counted a call when it ended
     activity = replace(
         row,
         progress_ms=max((ms for ms in (row.progress_ms, streamed.progress_ms) if ms is not None), default=None),
@@ -153,9 +154,9 @@ def _with_transcript(task: Task, content: bytes) -> tuple[Task, tuple[Recorded, 
         event_total=max(row.event_total, total),
         is_speaking=streamed.is_speaking,
         said=streamed.said,
-        open_calls=() if is_over else streamed.open_calls,
+        open_calls=open_calls,
         files=tuple(dict.fromkeys((*files, *streamed.files))),
-        usage=replace(row.usage, tool_calls=max(row.usage.tool_calls, tool_calls)),
+        usage=replace(row.usage, tool_calls=ended_calls + len(open_calls)),
     )
     return replace(task, updated_ms=max(task.updated_ms, played.updated_ms), activity=activity), events
 

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.task import Task
+    from ohm_subagents.store import Recent
     from ohm_subagents.stores.sqlite.owners import Neighbours
     from ohm_subagents.stores.sqlite.reader import Reader
-    from ohm_subagents.stores.sqlite.recent import Recent
     from ohm_subagents.stores.sqlite.stored import Row, StoredTask
 
 

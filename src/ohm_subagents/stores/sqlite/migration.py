@@ -1,6 +1,7 @@
 """Brings a file of an earlier version up to date.
 
-Version 4 had no column `listed`. Before, there was a row of JSON for each task, and a folder of files beside the file.
+Version 6 had answers in place of commands, version 5 no outbox, version 4 no column `listed` either. Before, there was
+a row of JSON for each task, and a folder of files beside the file.
 """
 
 from __future__ import annotations
@@ -10,19 +11,29 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.store import log_lines
 from ohm_subagents.stores.sqlite import rows
-from ohm_subagents.stores.sqlite.former import FormerRow, former_task
-from ohm_subagents.stores.sqlite.log import lines
 from ohm_subagents.stores.sqlite.owners import is_in_use
 from ohm_subagents.stores.sqlite.place import Asides, file_name
 from ohm_subagents.stores.sqlite.reader import numbered, tolerant
-from ohm_subagents.stores.sqlite.schema import VERSION, UnusableVersionError, create, transaction, version
+from ohm_subagents.stores.sqlite.schema import (
+    ANSWERS,
+    COMMANDS,
+    OUTBOX,
+    VERSION,
+    UnusableVersionError,
+    create,
+    transaction,
+    version,
+)
 from ohm_subagents.stores.sqlite.stored import damaged
 from ohm_subagents.stores.sqlite.writer import MAX_CHECKPOINT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
+
+    from ohm_subagents.stores.sqlite.former import FormerRow
 
 WITH_A_LOG: Final = 4
 """The first version with a log for each task."""
@@ -31,6 +42,18 @@ _UPGRADES: Final = (
     ("ALTER TABLE tasks ADD COLUMN checksum INTEGER", "ALTER TABLE checkpoints ADD COLUMN checksum INTEGER"),
     ("ALTER TABLE tasks ADD COLUMN expired_ms INTEGER",),
 )
+_SENT: Final = (
+    "INSERT INTO commands (id, task, sender, command) SELECT request, seq, 0, json_object('version', 1, 'kind',"
+    " 'execute_command', 'n', 0, 'command', json_object('op', 'answer', 'id', request, 'answer', json(answer),"
+    " 'by', given_by)) FROM answers JOIN tasks ON tasks.id = substr(request, instr(substr(request, 5), '_') + 5)"
+)
+"""An answer to `req_<n>_<task>` as the command that it is now."""
+_LATER: Final = (
+    ("ALTER TABLE tasks ADD COLUMN listed TEXT",),
+    (*OUTBOX, *ANSWERS),
+    (*COMMANDS, _SENT, "DROP TABLE answers"),
+)
+"""Of each version from 4 on, the statements that make the next one of it."""
 _TABLES: Final = ("checkpoints", "tasks", "owners", "gone", "facts", "counts")
 _COLUMNS: Final = "seq, id, session_id, owner, status, ended_ms, record, large_outputs, checksum, expired_ms"
 _STATE: Final = "SELECT state, checksum FROM {}checkpoints WHERE task_id = ?"
@@ -56,9 +79,8 @@ def migrate(connection: sqlite3.Connection, directory: Path) -> tuple[str, ...]:
             raise UnusableVersionError(used)
         if not found:
             create(connection)
-        elif found == WITH_A_LOG:
-            connection.execute("ALTER TABLE tasks ADD COLUMN listed TEXT")
-            connection.execute(f"PRAGMA user_version = {VERSION}")
+        elif WITH_A_LOG <= found < VERSION:
+            _bring_up_to_date(connection, found)
         elif found < WITH_A_LOG:
             former = _set_former_aside(connection, found)
             messages = _copied(connection, former, directory)
@@ -73,7 +95,16 @@ def migrate(connection: sqlite3.Connection, directory: Path) -> tuple[str, ...]:
     return tuple(messages)
 
 
+def _bring_up_to_date(connection: sqlite3.Connection, found: int) -> None:
+    for statements in _LATER[found - WITH_A_LOG :]:
+        for statement in statements:
+            connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
 def _set_former_aside(connection: sqlite3.Connection, found: int) -> list[FormerRow]:
+    from ohm_subagents.stores.sqlite.former import FormerRow  # noqa: PLC0415  few have such a file
+
     for statements in _UPGRADES[found:]:
         for statement in statements:
             connection.execute(statement)
@@ -110,6 +141,8 @@ def go_on_behind(connection: sqlite3.Connection, owner: int) -> None:
 
 def former_survivors(connection: sqlite3.Connection) -> Iterator[FormerRow]:
     """Yield every row that can be read of a damaged file of version 3."""
+    from ohm_subagents.stores.sqlite.former import FormerRow  # noqa: PLC0415  few have such a file
+
     for row in numbered(connection, f"SELECT {_COLUMNS} FROM tasks NOT INDEXED", "seq"):  # noqa: S608  names of ours
         try:
             state = connection.execute(_STATE.format(""), (row[1],)).fetchone()
@@ -132,11 +165,13 @@ def _copied(connection: sqlite3.Connection, former: Iterable[FormerRow], directo
 
 def copied_row(connection: sqlite3.Connection, row: FormerRow, directory: Path) -> Result[None, str]:
     """Write a task of version 3 into tables of today, or say why it cannot be read."""
+    from ohm_subagents.stores.sqlite.former import former_task  # noqa: PLC0415  few have such a file
+
     match former_task(row, directory):
         case Err() as unreadable:
             return unreadable
         case Ok((task, events)):
-            log = lines([*((one.at_ms, one.event) for one in events), task], lambda _: None)
+            log = log_lines([*((one.at_ms, one.event) for one in events), task], lambda _: None)
             rows.insert(connection, task, row.owner, log)
             if task.activity.checkpoint is not None:
                 rows.save_checkpoint(connection, task, max_chars=MAX_CHECKPOINT)

@@ -102,6 +102,7 @@ def open_database(request: StoreRequest, fault_point: Callable[[str], None], for
                 writing=writing,
                 fault_point=fault_point,
                 is_sound=sound,
+                is_local=network is None,
                 made_anew=lambda former: _made_anew(request, fault_point, former),
             )
         except BaseException:

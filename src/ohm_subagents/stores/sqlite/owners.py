@@ -1,15 +1,12 @@
-"""The processes that share a file: each in a slot of its own, and not mistaken for a later one with the same pid."""
+"""The processes that share a file, each in a slot of its own."""
 
 from __future__ import annotations
 
-import os
-import platform
 import time
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents.store import Process
 from ohm_subagents.stores.sqlite.schema import transaction
 
 if TYPE_CHECKING:
@@ -21,71 +18,6 @@ if TYPE_CHECKING:
 HEARTBEAT_S: Final = 5
 SILENT_MS: Final = 30_000
 """A process that cannot be seen from here is dead when it has not recorded a heartbeat for so long."""
-
-_PROC: Final = Path("/proc")
-_STATE, _STARTED = 0, 19
-_DEAD: Final = frozenset({"Z", "X"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Process:
-    """A process of this or another machine."""
-
-    pid: int
-    started: str
-    """When it began, in the system's own words: a clock that is set does not change them."""
-    boot: str
-    """With `namespace`, where `pid` means something."""
-    namespace: str
-
-    @classmethod
-    def current(cls) -> Process:
-        """Return this process."""
-        return cls(pid=os.getpid(), started=_started(os.getpid()) or "", boot=_boot(), namespace=_namespace())
-
-    def is_alive(self, *, heartbeat_ms: int, now_ms: int) -> bool:
-        """Return True if it still runs; where its pid means nothing, if its last heartbeat is recent."""
-        if (self.boot, self.namespace) != (_boot(), _namespace()):
-            return now_ms - heartbeat_ms < SILENT_MS
-        return _started(self.pid) == self.started
-
-
-def _started(pid: int) -> str | None:
-    """Return when a process began; None if there is none, or only what its parent has not yet collected."""
-    if not os.path.exists(_PROC / "self" / "stat"):
-        return _started_elsewhere(pid)
-    try:  # read here, since psutil takes 10 ms to import
-        stat = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-    fields = stat.rpartition(")")[2].split()
-    return None if fields[_STATE] in _DEAD else fields[_STARTED]
-
-
-def _started_elsewhere(pid: int) -> str | None:
-    import psutil  # noqa: PLC0415  not on Linux, see above
-
-    try:
-        process = psutil.Process(pid)
-        return None if process.status() in {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD} else str(process.create_time())
-    except psutil.Error:
-        return None
-
-
-@cache
-def _boot() -> str:
-    try:
-        return (_PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    except OSError:
-        return platform.node()
-
-
-@cache
-def _namespace() -> str:
-    try:
-        return str((_PROC / "self/ns/pid").readlink())
-    except OSError:
-        return ""
 
 
 def wall_clock_ms() -> int:
@@ -103,9 +35,9 @@ class Owner:
 
 
 def is_alive(pid: int, started: str, boot: str, namespace: str, heartbeat_ms: int) -> bool:
-    """Return True if the process of a row of `owners` still runs."""
+    """Return True if the process of a row of `owners` still runs; where its pid means nothing, by its heartbeat."""
     process = Process(pid=pid, started=started, boot=boot, namespace=namespace)
-    return process.is_alive(heartbeat_ms=heartbeat_ms, now_ms=wall_clock_ms())
+    return process.is_running() if process.is_seen_here else wall_clock_ms() - heartbeat_ms < SILENT_MS
 
 
 def is_in_use(connection: sqlite3.Connection, *, former: int | None = None) -> bool:
@@ -129,6 +61,17 @@ def registered(connection: sqlite3.Connection) -> Owner:
         owner = Owner(id=number.fetchone()[0], slot=free, process=Process.current())
         record_heartbeat(connection, owner, wall_clock_ms())
     return owner
+
+
+def has_dead(connection: sqlite3.Connection, me: Owner) -> bool:
+    """Return True if an owner whose process has ended left tasks unsettled."""
+    found = connection.execute(
+        "SELECT pid, started, boot, namespace, heartbeat_ms FROM"
+        " (SELECT DISTINCT owner FROM tasks WHERE ended_ms IS NULL AND owner <> ?)"
+        " LEFT JOIN owners ON owners.id = owner",
+        (me.id,),
+    )
+    return any(pid is None or not is_alive(pid, *rest) for pid, *rest in found.fetchall())
 
 
 def record_heartbeat(connection: sqlite3.Connection, owner: Owner, now_ms: int) -> None:
@@ -161,6 +104,11 @@ class Neighbours:
     def is_at_work(self, owner: int) -> bool:
         """Return True for this store, and for an owner that is alive."""
         return owner == self._me.id or self.is_alive(owner)
+
+    def is_mine(self, task_id: TaskId) -> bool:
+        """Return True if the file says that this store works on the task."""
+        mine = "SELECT 1 FROM tasks WHERE id = ? AND owner = ? AND ended_ms IS NULL"
+        return bool(self._reader.found(mine, task_id, self._me.id))
 
     def work_on(self, task_id: TaskId) -> bool:
         """Return True if one of them that lives works on the task."""

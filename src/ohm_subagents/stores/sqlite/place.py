@@ -10,6 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents.store import Notes
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -63,6 +65,18 @@ def mark_damaged(file: Path) -> None:
     """Mark a database as damaged, where that is possible."""
     with suppress(OSError):
         touch_private(damage_mark(file))
+
+
+class FileNotes(Notes):
+    """Messages for the user about a file of tasks."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__(str(file))
+        self._file = file
+
+    def mark_damaged(self) -> None:
+        """Let the next process that opens the file alone make it anew."""
+        mark_damaged(self._file)
 
 
 def file_name(task_id: str) -> str:

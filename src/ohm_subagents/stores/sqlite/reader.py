@@ -6,16 +6,15 @@ import sqlite3
 from typing import TYPE_CHECKING, Any, Final
 
 from ohm_subagents.contract.ids import SessionId, TaskId
-from ohm_subagents.stores.sqlite.schema import UNREADABLE, VERSION, is_damage, version
+from ohm_subagents.stores.sqlite.rows import Discard
+from ohm_subagents.stores.sqlite.schema import UNREADABLE, is_damage, version
 from ohm_subagents.stores.sqlite.stored import ALL, COLUMNS, NO_OWNER, Chunk, Row, Selection, StoredTask, damaged
-from ohm_subagents.stores.sqlite.writer_queue import Discard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from ohm_subagents.contract.errors import OhmError
-    from ohm_subagents.stores.sqlite.notes import Notes
-    from ohm_subagents.stores.sqlite.place import Asides
+    from ohm_subagents.stores.sqlite.place import Asides, FileNotes
 
 _ROWS: Final = f"SELECT {COLUMNS} FROM tasks"  # noqa: S608  names of ours
 _WIDTH: Final = len(Row._fields)
@@ -26,6 +25,8 @@ _TASK: Final = (
 _CHUNKS: Final = "SELECT events.id, task, n, lines, checksum FROM events NOT INDEXED"
 _STATE: Final = "SELECT state, checksum FROM checkpoints WHERE task = ?"
 _TABLES: Final[tuple[str, ...]] = ("tasks", "events")
+WITHOUT_LISTED: Final = 4
+"""The last version of the tables without the column `listed`."""
 _FAR: Final = 1 << 20
 """So many numbers of rows that cannot be read are passed over."""
 
@@ -48,7 +49,7 @@ class Reader:
         connection: sqlite3.Connection,
         asides: Asides,
         *,
-        notes: Notes,
+        notes: FileNotes,
         discard: Callable[[Discard], None],
         is_sound: bool | None,
     ) -> None:
@@ -184,7 +185,7 @@ def survivors(connection: sqlite3.Connection) -> Iterator[StoredTask]:
 
 def _rows_select(connection: sqlite3.Connection) -> str:
     try:
-        has_listed = version(connection) >= VERSION
+        has_listed = version(connection) > WITHOUT_LISTED
     except UNREADABLE:
         has_listed = True
     return _ROWS if has_listed else _ROWS.replace("listed", "NULL")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.store import evicted_reason, expired_reason
+from ohm_subagents.stores.sqlite import outbox_rows
+from ohm_subagents.stores.sqlite.control_rows import ControlChange
 from ohm_subagents.stores.sqlite.stored import COLUMNS, Row, chunk_checksum, index_columns, row_checksum, state_checksum
 
 if TYPE_CHECKING:
@@ -30,6 +33,22 @@ _NEXT: Final = (
     "SELECT seq, (SELECT ifnull(max(n), 0) + 1 FROM events WHERE task = seq) FROM tasks"
     " WHERE id = ? AND owner = ? AND ended_ms IS NULL"
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discard:
+    """A damaged task that was put aside."""
+
+    number: int
+    task_id: TaskId
+
+    def write(self, connection: sqlite3.Connection) -> None:
+        """Remove the task, which is kept elsewhere."""
+        connection.execute("DELETE FROM tasks WHERE seq = ? AND id = ?", (self.number, self.task_id))
+
+
+Change = outbox_rows.OutboxChange | ControlChange | Discard
+"""What is changed besides tasks."""
 
 
 def insert(connection: sqlite3.Connection, task: Task, owner: int, lines: bytes) -> bool:
@@ -83,11 +102,6 @@ def save_checkpoint(connection: sqlite3.Connection, task: Task, *, max_chars: in
     return True
 
 
-def discard(connection: sqlite3.Connection, number: int, task_id: str) -> None:
-    """Remove a damaged task, which is kept elsewhere."""
-    connection.execute("DELETE FROM tasks WHERE seq = ? AND id = ?", (number, task_id))
-
-
 def remove_old(
     connection: sqlite3.Connection, policy: RetentionPolicy, now_ms: int, leaving: Mapping[TaskId, str]
 ) -> tuple[list[TaskId], bool]:
@@ -96,13 +110,13 @@ def remove_old(
     Return what was removed or hidden, and True if that was all.
     """
     removed = [*leaving]
-    _remove(connection, removed, leaving.__getitem__)
+    _remove(connection, removed, leaving.__getitem__, now_ms)
     expired = _expire(connection, policy, now_ms)
     recount(connection)
     too_many = min(count_shown(connection) - policy.max_entries, STEP - len(expired))
     if too_many > 0:
         oldest = [task_id for task_id, _ in ends(connection, too_many)]
-        _remove(connection, oldest, lambda _: evicted_reason(policy))
+        _remove(connection, oldest, lambda _: evicted_reason(policy), now_ms)
         removed += oldest
     removed += _remove_expired(connection, policy, now_ms)
     connection.execute(
@@ -133,15 +147,21 @@ def _expire(connection: sqlite3.Connection, policy: RetentionPolicy, now_ms: int
 
 
 def _remove_expired(connection: sqlite3.Connection, policy: RetentionPolicy, now_ms: int) -> list[TaskId]:
-    """Remove as much of what is hidden as there is no room for: nothing is removed because of what a clock says."""
+    """Remove as much of what is hidden as there is no room for: nothing is removed because of what a clock says.
+
+    What a consumer waits for has more room than the rest (`outbox_rows.held`).
+    """
     over = min(count(connection, "tasks") - policy.max_entries, STEP)
     if over <= 0:
         return []
     found = connection.execute(
-        "SELECT id FROM tasks WHERE expired_ms <= ? ORDER BY expired_ms, ended_ms, seq LIMIT ?", (now_ms, over)
+        f"SELECT id FROM tasks WHERE expired_ms <= ? AND NOT {outbox_rows.AWAITED}"  # noqa: S608  our own text
+        " ORDER BY expired_ms, ended_ms, seq LIMIT ?",
+        (now_ms, over),
     ).fetchall()
     connection.executemany("DELETE FROM tasks WHERE id = ?", found)
-    return [task_id for (task_id,) in found]
+    missed = min(count(connection, "tasks") - outbox_rows.held(policy.max_entries), STEP)
+    return [*(task_id for (task_id,) in found), *outbox_rows.remove_missed(connection, now_ms, over=max(0, missed))]
 
 
 def ends(connection: sqlite3.Connection, number: int) -> list[tuple[TaskId, int]]:
@@ -149,9 +169,11 @@ def ends(connection: sqlite3.Connection, number: int) -> list[tuple[TaskId, int]
     return connection.execute(f"SELECT id, ended_ms {_OLDEST}", (number,)).fetchall()
 
 
-def _remove(connection: sqlite3.Connection, task_ids: Iterable[TaskId], why: Callable[[TaskId], str]) -> None:
+def _remove(
+    connection: sqlite3.Connection, task_ids: Iterable[TaskId], why: Callable[[TaskId], str], now_ms: int
+) -> None:
     _bury(connection, task_ids, why)
-    connection.executemany("DELETE FROM tasks WHERE id = ?", [(each,) for each in task_ids])
+    outbox_rows.remove(connection, task_ids, now_ms)
 
 
 def _bury(connection: sqlite3.Connection, task_ids: Iterable[TaskId], why: Callable[[TaskId], str]) -> None:

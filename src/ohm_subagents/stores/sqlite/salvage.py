@@ -8,7 +8,7 @@ from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.contract.result import Ok
-from ohm_subagents.stores.sqlite import rows
+from ohm_subagents.stores.sqlite import outbox_rows, rows
 from ohm_subagents.stores.sqlite.migration import WITH_A_LOG, copied_row, former_survivors, go_on_behind
 from ohm_subagents.stores.sqlite.place import damage_mark
 from ohm_subagents.stores.sqlite.reader import survivors, tolerant
@@ -30,6 +30,9 @@ _OTHERS: Final = (
     ("owners", "owners", ("id", "slot", "pid", "started", "boot", "namespace", "heartbeat_ms")),
     ("tombstones", "gone", ("seq", "id", "why")),
     ("meta", "facts", ("name", "value")),
+    ("outbox", "outbox", ("n", "task", "call")),
+    ("consumers", "consumers", ("name", "session", "calls", "position", "missed", "came")),
+    ("acknowledged", "acknowledged", ("consumer", "n")),
 )
 """A table, its name of version 3, and its columns."""
 
@@ -90,6 +93,7 @@ def _copied(
     for name, former, columns in _OTHERS:
         for values in _found(damaged, f"SELECT * FROM {former if is_former else name}"):  # noqa: S608  names of ours
             _insert(connection, name, columns, values)
+    outbox_rows.mend(connection)
     if saved:
         rows.mark(connection, mark)
         go_on_behind(connection, newest_owner)

@@ -2,7 +2,9 @@
 
 `events` and `checkpoints` hold the truth. `tasks` is an index of it, changed in the same transaction: who works on a
 task, by what it is found, and what a list shows of it (`listed`, which a task of version 4 has not). `tombstones` say
-why a task was removed, `owners` which processes work with the file.
+why a task was removed, `owners` which processes work with the file. `outbox` has the tasks that settled, in that order,
+`consumers` who is told of them and up to where they know it, and `acknowledged` what they know beyond that. `commands`
+are what processes ask of those that run a task, with the replies.
 """
 
 from __future__ import annotations
@@ -18,7 +20,45 @@ if TYPE_CHECKING:
 
 Sync = Literal["normal", "full"]
 
-VERSION: Final = 5
+VERSION: Final = 7
+OUTBOX: Final[tuple[str, ...]] = (
+    """CREATE TABLE outbox (
+        n INTEGER PRIMARY KEY AUTOINCREMENT,
+        task INTEGER NOT NULL UNIQUE REFERENCES tasks (seq) ON DELETE CASCADE,
+        call TEXT
+    )""",
+    """CREATE TABLE consumers (
+        name TEXT PRIMARY KEY,
+        session TEXT,
+        calls TEXT,
+        position INTEGER NOT NULL,
+        missed INTEGER NOT NULL,
+        came INTEGER NOT NULL
+    )""",
+    """CREATE TABLE acknowledged (
+        consumer TEXT NOT NULL REFERENCES consumers (name) ON DELETE CASCADE,
+        n INTEGER NOT NULL,
+        PRIMARY KEY (consumer, n)
+    ) WITHOUT ROWID""",
+)
+"""The tables of the outbox."""
+ANSWERS: Final = (
+    "CREATE TABLE answers (request TEXT PRIMARY KEY, answer TEXT NOT NULL, given_by TEXT NOT NULL) WITHOUT ROWID",
+)
+"""With them, what version 5 had not; version 7 has `COMMANDS` in their place."""
+COMMANDS: Final = (
+    """CREATE TABLE commands (
+        n INTEGER PRIMARY KEY AUTOINCREMENT,
+        id TEXT NOT NULL UNIQUE,
+        task INTEGER NOT NULL REFERENCES tasks (seq) ON DELETE CASCADE,
+        sender INTEGER NOT NULL,
+        command TEXT NOT NULL,
+        taken INTEGER,
+        reply TEXT
+    )""",
+    "CREATE INDEX commands_by_task ON commands (task)",
+)
+"""The table of the control inbox."""
 TABLES: Final[tuple[str, ...]] = (
     """CREATE TABLE tasks (
         seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -58,6 +98,8 @@ TABLES: Final[tuple[str, ...]] = (
         namespace TEXT NOT NULL,
         heartbeat_ms INTEGER NOT NULL
     )""",
+    *OUTBOX,
+    *COMMANDS,
     "CREATE TABLE tombstones (seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, why TEXT NOT NULL)",
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
     # Counting a table takes longer the more is in it; a trigger does not.
@@ -122,7 +164,7 @@ def choose_journal(connection: sqlite3.Connection, *, sync: Sync, is_shared_by_n
 def create(connection: sqlite3.Connection) -> None:
     """Make the tables; the caller holds the transaction."""
     for statement in TABLES:
-        connection.execute(statement)
+        connection.execute(" ".join(statement.split()))  # kept as written: all is lost with a page of it
     connection.execute(f"PRAGMA user_version = {VERSION}")
 
 

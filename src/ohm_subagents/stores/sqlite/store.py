@@ -6,23 +6,29 @@ import os.path
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-import anyio
 from anyio import to_thread
 
-from ohm_subagents.contract.events import TaskSettled
 from ohm_subagents.contract.result import Err, Ok, Result
-from ohm_subagents.store import caller_from_threads, events_of, recovered, recovery_note, task_expired, unknown_task
-from ohm_subagents.stores.sqlite.eviction import Expiry
+from ohm_subagents.store import (
+    Expiry,
+    Recent,
+    Saving,
+    events_of,
+    history_of_log,
+    task_expired,
+    unknown_task,
+)
+from ohm_subagents.stores.sqlite.control import SqliteControl
+from ohm_subagents.stores.sqlite.kept_requests import SqliteRequests
 from ohm_subagents.stores.sqlite.loader import Loader
-from ohm_subagents.stores.sqlite.log import history
-from ohm_subagents.stores.sqlite.notes import Notes
-from ohm_subagents.stores.sqlite.owners import Neighbours, registered
-from ohm_subagents.stores.sqlite.place import Asides, Fixed, damage_mark
+from ohm_subagents.stores.sqlite.log import SqliteLog
+from ohm_subagents.stores.sqlite.outbox import SqliteOutbox
+from ohm_subagents.stores.sqlite.owners import Neighbours, has_dead, registered
+from ohm_subagents.stores.sqlite.place import Asides, FileNotes, Fixed, damage_mark
 from ohm_subagents.stores.sqlite.reader import Reader
-from ohm_subagents.stores.sqlite.recent import Recent
 from ohm_subagents.stores.sqlite.stored import ALL, Selection, damaged
+from ohm_subagents.stores.sqlite.wakers import Wakers
 from ohm_subagents.stores.sqlite.writer import Writer
-from ohm_subagents.stores.sqlite.writer_queue import Takeover
 
 if TYPE_CHECKING:
     import sqlite3
@@ -31,7 +37,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents.contract.diagnostics import Diagnostic
     from ohm_subagents.contract.errors import OhmError
-    from ohm_subagents.contract.events import Event, Recorded
+    from ohm_subagents.contract.events import Recorded
     from ohm_subagents.contract.ids import SessionId, TaskId
     from ohm_subagents.contract.listed_task import ListedTask
     from ohm_subagents.contract.task import Task
@@ -55,12 +61,13 @@ class SqliteStore:
         writing: sqlite3.Connection,
         fault_point: Callable[[str], None],
         is_sound: bool | None,
+        is_local: bool,
         made_anew: Callable[[int], SqliteStore],
     ) -> None:
         self._file = file
         self._made_anew = made_anew
         self._clock = request.clock
-        self._notes = Notes(file)
+        self._notes = FileNotes(file)
         self.note = self._notes.note
         self._recent = Recent()
         self._asides = Asides(file.parent / FOLDER)
@@ -76,11 +83,21 @@ class SqliteStore:
             fault_point=fault_point,
         )
         self._queue = self._writer.queue
-        self._expiry = Expiry(self._clock, request.policy, self._queue, is_reader=request.is_reader)
+        self._expiry = Expiry(self._clock, request.policy, self._queue.put, is_reader=request.is_reader)
         self._reading = reading
         self._reader = Reader(reading, self._asides, notes=self._notes, discard=self._queue.put, is_sound=is_sound)
         self._neighbours = Neighbours(self._reader, self._owner)
-        self._loader = Loader(self._reader, self._neighbours, self._recent, self._recovered)
+        self._saving = Saving(self._queue, self._recent, self._notes, clock=self._clock, written_count=self._written)
+        self.save, self.save_all, self.flush = self._saving.save, self._saving.save_all, self._saving.flush
+        self._loader = Loader(self._reader, self._neighbours, self._recent, self._saving.recovered)
+        self.requests = SqliteRequests(self._reader, self._neighbours, self._queue, self._recent, flush=self.flush)
+        wakers = Wakers(file.parent, owner=self._owner.id, is_usable=is_local)
+        self._writer.tell = wakers.tell
+        commands, events, settled = self._wakers = wakers.all()
+        self.control = SqliteControl(self._reader, self._neighbours, self._owner, self._queue, commands)
+        self.log = SqliteLog(self._reader, events)
+        self.outbox = SqliteOutbox(self._reader, self._loader, self._recent, self._queue, settled)
+        self._writer.at_heartbeat = self._look_for_the_dead
 
     def is_marked(self, mark: str) -> bool:
         """Return True if `begin` was given this mark once; also where that cannot be read."""
@@ -88,6 +105,7 @@ class SqliteStore:
 
     def begin(self, mark: str | None = None) -> None:
         """Recover what dead owners left, write it with what was taken in and `mark`, then let the thread work."""
+        self.outbox.begin()
         for owner in self._neighbours.dead():
             for row in self._reader.rows(Selection(equal={"owner": owner, "ended_ms": None})):
                 if isinstance(loaded := self._loader.task(row), Err):
@@ -96,22 +114,21 @@ class SqliteStore:
         self._reading.execute("PRAGMA query_only = ON")
         self._writer.start()
 
-    # Writing
+    def _look_for_the_dead(self, connection: sqlite3.Connection) -> None:
+        """Tell those who answer for the program of requests whose process has ended; in the thread of the writer."""
+        if has_dead(connection, self._owner):
+            self.requests.owners_died()
 
-    def save(self, task: Task, event: Event) -> None:
-        self._recent.keep(task)
-        self._queue.save(task, event)
-        if type(event) is TaskSettled:
-            self._settle(task)
+    # Writing
 
     def take_in(self, task: Task) -> None:
         """Keep a settled task that was kept somewhere else."""
         self._recent.keep(task)
         self._queue.put_whole(task, [(one.at_ms, one.event) for one in events_of(task)])
-        self._settle(task)
+        self._saving.settle(task)
 
-    def _settle(self, task: Task) -> None:
-        self._recent.settle(task, number=self._queue.put_count, written_count=self._writer.written_count)
+    def _written(self) -> int:
+        return self._writer.written_count
 
     def _forget(self, task_ids: Iterable[TaskId]) -> None:
         self._expiry.is_written()
@@ -120,24 +137,10 @@ class SqliteStore:
     def retain(self, policy: RetentionPolicy) -> None:
         self._expiry.retain(policy)
 
-    async def flush(self) -> None:
-        if self._writer.has_all:
-            return
-        written, call_soon = anyio.Event(), caller_from_threads()
-
-        def wake() -> None:
-            try:
-                call_soon(written.set)
-            except RuntimeError:  # the event loop is closed: no one waits any more
-                return
-
-        self._queue.hurry(wake)
-        await written.wait()
-        if self._queue.is_ended:
-            self._notes.note_once("Tasks are kept in memory only: the thread that wrote them has ended.")
-
     def close(self) -> None:
         """Write everything and let go of the file; what a damaged one does not take goes into the one made of it."""
+        for waker in self._wakers:
+            waker.close()
         self._writer.close()
         self._reading.close()
         left = self._writer.unwritten
@@ -169,7 +172,8 @@ class SqliteStore:
 
     def count(self, query: TaskQuery | None = None) -> int:
         if query is not None:
-            return sum(1 for _ in self.list(query)) if query.call else self._reader.number(self._selection(query))
+            by_listed = query.call or query.parent
+            return sum(1 for _ in self.list(query)) if by_listed else self._reader.number(self._selection(query))
         found = dict(self._reader.found("SELECT what, n FROM counts") or ())
         return found["tasks"] - found["expired"] - len(self._writer.eviction.leaving) if found else len(self._recent)
 
@@ -177,7 +181,7 @@ class SqliteStore:
         if (task := self._recent.get(task_id)) is not None:
             return self._within_retention(task)
         stored = self._reader.task(task_id)
-        if stored is not None and not self._expiry.is_recorded(stored.row):
+        if stored is not None and not self._expiry.is_recorded(stored.row.expired_ms):
             loaded = self._loader.task(stored.row, stored)
             if loaded is not None:
                 return self._within_retention(loaded.ok_value) if isinstance(loaded, Ok) else loaded
@@ -206,9 +210,9 @@ class SqliteStore:
 
     def list(self, query: TaskQuery) -> Iterator[Result[ListedTask, OhmError]]:
         for row in self._reader.rows(self._selection(query), is_newest_first=True):
-            if row.id not in self._writer.eviction.leaving and not self._expiry.is_recorded(row):
+            if row.id not in self._writer.eviction.leaving and not self._expiry.is_recorded(row.expired_ms):
                 listed = self._loader.listed(row)
-                if listed is not None and (query.call is None or _has_call(listed, query.call)):
+                if listed is not None and _fits(listed, query):
                     yield listed
 
     def _selection(self, query: TaskQuery) -> Selection:
@@ -222,7 +226,7 @@ class SqliteStore:
 
     def _read_history(self, task: Task) -> tuple[Recorded, ...]:
         stored = self._reader.task(task.id)
-        return events_of(task) if stored is None or stored.wrong is not None else history(stored.log)
+        return events_of(task) if stored is None or stored.wrong is not None else history_of_log(stored.log)
 
     def _oldest_first(self, selection: Selection) -> Iterator[Task]:
         """Yield tasks from memory where they are newer; those that are not in the file yet come last."""
@@ -232,7 +236,7 @@ class SqliteStore:
         written_count = self._writer.written_count  # as it was before the file is read
         unwritten = {task_id for task_id in newest if not self._recent.is_written(task_id, written_count)}
         for row in self._reader.rows(selection):
-            if self._expiry.is_recorded(row):
+            if self._expiry.is_recorded(row.expired_ms):
                 continue
             unwritten.discard(row.id)
             known = newest.pop(row.id, None)
@@ -247,15 +251,12 @@ class SqliteStore:
     def owner(self, task_id: TaskId) -> str:
         return self._neighbours.name_of(task_id)
 
-    def _recovered(self, task: Task, former: int) -> Task:
-        """Fail a task of an owner that has died."""
-        settled, events = recovered(task, now_ms=self._clock())
-        self._notes.take((recovery_note(task),))
-        self._recent.keep(settled)
-        self._queue.put(Takeover(task=settled, events=events, former=former))
-        self._settle(settled)
-        return settled
 
-
-def _has_call(listed: Result[ListedTask, OhmError], call: str) -> bool:
-    return isinstance(listed, Ok) and listed.ok_value.call == call
+def _fits(listed: Result[ListedTask, OhmError], query: TaskQuery) -> bool:
+    """Return True unless a part of `listed` only looked like what was asked for."""
+    if query.call is None and query.parent is None:
+        return True
+    if isinstance(listed, Err):
+        return False
+    task = listed.ok_value
+    return query.call in {None, task.call} and query.parent in {None, task.parent}

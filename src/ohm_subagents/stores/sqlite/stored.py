@@ -5,25 +5,20 @@ from __future__ import annotations
 import json
 import zlib
 from dataclasses import dataclass, field, replace
-from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from pydantic import TypeAdapter
-from pydantic_core import from_json
-
 from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.listed_task import ListedTask
 from ohm_subagents.contract.profile import fold_id
 from ohm_subagents.contract.result import Err, Result
-from ohm_subagents.contract.usage import NOTHING_USED, Usage
-from ohm_subagents.stores.sqlite.log import folded
+from ohm_subagents.store import listed_from_text, listed_to_text, task_of_log
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from ohm_subagents.contract.ids import SessionId, TaskId
+    from ohm_subagents.contract.listed_task import ListedTask
     from ohm_subagents.contract.task import Status, Task
     from ohm_subagents.store import TaskQuery
 
@@ -59,14 +54,9 @@ class Row(NamedTuple):
         """The part of the task that a list shows; None if only its log can tell."""
         if self.listed is None or self.wrong is not None:
             return None
-        try:
-            fields = from_json(self.listed)
-            fields["usage"] = _usages().validate_python(fields["usage"])
-            return ListedTask(
-                id=self.id, session_id=self.session_id, status=self.status, ended_ms=self.ended_ms, **fields
-            )
-        except (ValueError, TypeError, KeyError):
-            return None
+        return listed_from_text(
+            self.listed, id=self.id, session_id=self.session_id, status=self.status, ended_ms=self.ended_ms
+        )
 
 
 class Chunk(NamedTuple):
@@ -120,7 +110,7 @@ class StoredTask:
 
     def task(self) -> Result[Task, str]:
         """Fold the log, or say why that is impossible."""
-        return folded(self.log)
+        return task_of_log(self.log)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,8 +120,8 @@ class Selection:
     equal: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
     """Columns and their values; None is NULL."""
     id_prefix: str = ""
-    call: str | None = None
-    """The part of `listed` that each task of the call has; a row without `listed` is chosen too: its log decides."""
+    facts: tuple[str, ...] = ()
+    """Parts of `listed` that each task has; a row without `listed` is chosen too: its log decides."""
     ended_after_ms: int | None = None
     """Only what has not ended, or later than this."""
     now_ms: int | None = None
@@ -143,15 +133,16 @@ class Selection:
         profile = None if query.profile is None else fold_id(query.profile)
         named = {"status": query.status, "session_id": query.session, "profile": profile}
         equal = {column: value for column, value in named.items() if value is not None}
-        call = None if query.call is None else json.dumps({"call": query.call})[1:-1]
-        return cls(equal=equal, id_prefix=query.id_prefix, call=call, ended_after_ms=ended_after_ms, now_ms=now_ms)
+        asked = {"call": query.call, "parent": query.parent}
+        facts = tuple(json.dumps({name: value})[1:-1] for name, value in asked.items() if value is not None)
+        return cls(equal=equal, id_prefix=query.id_prefix, facts=facts, ended_after_ms=ended_after_ms, now_ms=now_ms)
 
     @property
     def where(self) -> str:
         """The clause, with a `?` for each of `values`."""
         clauses = [f"tasks.{column} {'IS NULL' if value is None else '= ?'}" for column, value in self.equal.items()]
         clauses += ["instr(tasks.id, ?) = 1"] if self.id_prefix else []
-        clauses += ["ifnull(instr(listed, ?), 1)"] if self.call is not None else []
+        clauses += ["ifnull(instr(listed, ?), 1)" for _ in self.facts]
         clauses += ["ifnull(ended_ms > ?, 1)"] if self.ended_after_ms is not None else []
         clauses += ["ifnull(expired_ms > ?, 1)"] if self.now_ms is not None else []
         return f"WHERE {' AND '.join(clauses)}" if clauses else ""
@@ -159,7 +150,7 @@ class Selection:
     @property
     def values(self) -> tuple[object, ...]:
         """The values that the clause compares with."""
-        values = (*self.equal.values(), self.id_prefix or None, self.call, self.ended_after_ms, self.now_ms)
+        values = (*self.equal.values(), self.id_prefix or None, *self.facts, self.ended_after_ms, self.now_ms)
         return tuple(value for value in values if value is not None)
 
     def fits(self, row: Row) -> bool:
@@ -167,7 +158,7 @@ class Selection:
         return (
             all(getattr(row, column) == value for column, value in self.equal.items())
             and str(row.id).startswith(self.id_prefix)
-            and (self.call is None or row.listed is None or self.call in row.listed)
+            and (row.listed is None or all(fact in row.listed for fact in self.facts))
             and (self.ended_after_ms is None or row.ended_ms is None or row.ended_ms > self.ended_after_ms)
             and (self.now_ms is None or row.expired_ms is None or row.expired_ms > self.now_ms)
         )
@@ -178,22 +169,8 @@ ALL: Final = Selection()
 
 def index_columns(task: Task, owner: int) -> tuple[TaskId, SessionId, int, Status, int | None, str, str]:
     """Return what the index says of a task, which `row_checksum` sums up."""
-    assignment, usage = task.assignment, task.activity.usage
-    listed: dict[str, object] = {
-        "profile": assignment.profile,
-        "description": assignment.description,
-        "call": assignment.call,
-        "created_ms": assignment.created_ms,
-        "started_ms": task.started_ms,
-        "usage": {} if usage is NOTHING_USED else _usages().dump_python(usage, mode="json"),
-    }
-    profile = fold_id(assignment.profile)
-    return task.id, task.session_id, owner, task.status, task.ended_ms, profile, json.dumps(listed)
-
-
-@cache
-def _usages() -> TypeAdapter[Usage]:
-    return TypeAdapter(Usage)
+    profile = fold_id(task.assignment.profile)
+    return task.id, task.session_id, owner, task.status, task.ended_ms, profile, listed_to_text(task)
 
 
 def row_checksum(*columns: object) -> int:

@@ -8,5 +8,9 @@ a `subagent.SubAgent` for each task; `agents.load_agents` reads the files of pro
 
 from typing import Final
 
+SUITE: Final = "delegate"
+"""The name of the suite, and of its default agent in rules and settings of ohm.json."""
 FOLDER: Final = "agent-profiles"
 """The folder of agent profiles in the agent directory, and in `.pi` of a project."""
+SKILLS: Final = "skills"
+"""The folder of skills beside it."""

@@ -24,11 +24,10 @@ from ohm_subagents.files import (
     trust_everything,
 )
 from ohm_subagents.suite import AgentOptions, Diagnostic, Err, ErrorCode, OhmError, Ok, Profile, Result, ToolPolicy
-from ohm_subagents.suites.delegate import FOLDER
-from ohm_subagents.suites.delegate.front_matter import NAME, SUITE, AgentFrontMatter
+from ohm_subagents.suites.delegate import FOLDER, SKILLS, SUITE
+from ohm_subagents.suites.delegate.front_matter import NAME, AgentFrontMatter
 from ohm_subagents.suites.delegate.profile_summary import profile_summary
 from ohm_subagents.suites.delegate.rules import refusal, without_excluded
-from ohm_subagents.suites.delegate.skills import FOLDER as SKILLS
 from ohm_subagents.suites.delegate.skills import discover, equipped, left_out
 
 if TYPE_CHECKING:

@@ -15,27 +15,30 @@ from ohm_subagents.commands import (
     BAD_USAGE,
     SUCCESS,
     TASK_FAILED,
+    Board,
     call_live,
     complain,
     is_terminal,
+    print_finished,
     print_json,
     print_styled,
+    print_text,
     report,
-    styled,
-    system_clock,
     terminal_theme,
     width,
 )
 from ohm_subagents.config import DELEGATE_BACKEND, process_env
 from ohm_subagents.suites.delegate.details import Windows
-from ohm_subagents.suites.delegate.frame import frame_lines
 from ohm_subagents.suites.delegate.windows import DELEGATE
-from ohm_subagents.views import View
+from ohm_subagents.views import one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pydantic import JsonValue
 
     from ohm_subagents.suite import ToolResult
+    from ohm_subagents.suites.delegate.details import Window
 
 STDIN: Final = "-"
 
@@ -66,39 +69,53 @@ async def delegate(
 ) -> int:
     """Call `delegate_to_subagents` and print what came of it; return the exit code."""
     env = process_env() if backend is None else {**process_env(), DELEGATE_BACKEND: backend}
-    async with Ohm.open(cwd=cwd, config=config, env=env, suites=["delegate"]) as ohm:
+    board = Board(terminal_theme()) if is_terminal() and not as_json else None
+    plugins = [board] if board else []
+    async with Ohm.open(cwd=cwd, config=config, env=env, suites=["delegate"], plugins=plugins) as ohm:
         reported = ohm.diagnostics
         report(reported)
-        is_live = is_terminal() and not as_json
-        theme = terminal_theme()
-
-        def draw(frame: ToolResult, columns: int, rows: int) -> str:
-            view = View(width=columns, theme=theme)
-            return "\n".join(frame_lines(frame.details, view, height=rows - 1, now_ms=system_clock()))
-
-        result, number = await call_live(ohm, DELEGATE, tasks, draw=draw if is_live else None, clean=styled)
+        result, number = await call_live(ohm, DELEGATE, tasks, board=board)
         if result is not None:
             told = {one.text for one in reported}
-            _print(result, is_live=is_live, as_json=as_json, told=told)
+            _print(result, board, as_json=as_json, told=told)
         if number is not None:
             complain("Interrupted.")
             return 128 + number
         return TASK_FAILED if result is None else _code(result)
 
 
-def _print(result: ToolResult, *, is_live: bool, as_json: bool, told: set[str]) -> None:
+def _print(result: ToolResult, board: Board | None, *, as_json: bool, told: set[str]) -> None:
     """Print the result; notes that were `told` before are not repeated."""
     if result.is_error:
         complain(result.text)
     if as_json:
         print_json(result.details)
-    elif is_live and not result.is_error:
-        print_styled(result.render(width=width(), theme=terminal_theme()))
     elif not result.is_error:
-        print_styled(result.text)
-        for window in Windows.model_validate(result.details).windows:
+        windows = Windows.model_validate(result.details).windows
+        if board is None:
+            print_text(result.text)
+        else:
+            _print_tasks(windows, board)
+        for window in windows:
             for note in (one for one in window.notes or () if one not in told):
                 complain(f"{window.name}: {note}")
+
+
+def _print_tasks(windows: Sequence[Window], board: Board) -> None:
+    """Print each task with its answer and its session, and the sum of all."""
+    theme, tasks = board.theme, {f"{one.task.session_id}": one.task for one in board.tasks}
+    for window in windows:
+        task = tasks.get(window.session_id)
+        if task is not None:
+            print_finished(task, theme)
+        else:
+            print_styled(f"  {theme.fg('error', '✕')} {theme.bold(one_line(window.name))}")
+        for note in window.left_out or ():
+            print_styled(theme.fg("warning", f"Note: {one_line(note)}"))
+        if window.error_message:
+            print_styled(theme.fg("error", f"Error: {one_line(window.error_message)}"))
+        print_styled(theme.fg("dim", f"session {window.session_id}") + "\n")
+    print_styled(board.total(width()))
 
 
 def _code(result: ToolResult) -> int:

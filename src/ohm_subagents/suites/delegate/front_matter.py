@@ -9,10 +9,9 @@ from pydantic.alias_generators import to_camel
 from ohm_subagents.contract import Thinking
 from ohm_subagents.files import SECRET_VALUE, AnswerKeys, invalid_value
 from ohm_subagents.suite import AgentOptions, Err, ModelPattern, Profile, ToolPolicy, parse_model_pattern
+from ohm_subagents.suites.delegate import SUITE
 from ohm_subagents.suites.delegate.profile_summary import profile_summary
 
-SUITE: Final = "delegate"
-"""The name of the suite, and of its default agent in rules and settings of ohm.json."""
 NAME: Final = "letters, digits, '-' and '_'"
 _NAME: Final = re.compile(r"[a-zA-Z0-9_-]+")
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os.path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from ohm_subagents.suite import ToolSuiteSpec, hookimpl
-from ohm_subagents.suites.delegate import FOLDER
+from ohm_subagents.suites.delegate import FOLDER, SUITE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -15,14 +15,12 @@ if TYPE_CHECKING:
 
     from ohm_subagents.suite import Clock, Place, Profile, ProfileSource, SuiteContext, Tool
 
-NAME: Final = "delegate"
-
 
 @hookimpl
 def ohm_tool_suites() -> Iterable[ToolSuiteSpec]:
     """Offer the suite."""
     summary = "Delegate tasks to parallel sub-agents with profiles."
-    yield ToolSuiteSpec(name=NAME, summary=summary, build=_build, agents=_agents)
+    yield ToolSuiteSpec(name=SUITE, summary=summary, build=_build, agents=_agents)
 
 
 @hookimpl

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Final, Self, TypeVar, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
+from ohm_subagents.contract.restraints import REFUSED as RESTRAINT_REFUSED
+from ohm_subagents.contract.restraints import is_restraint
+from ohm_subagents.contract.spelling import nearest_name
 from ohm_subagents.suite import Err, Ok, Result, explain_error, short_json, whole_number
 from ohm_subagents.suites.delegate.attachments import Attachment
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
+    from pydantic_core import ErrorDetails
 
     from ohm_subagents.suite import JsonObject
 
 MAX_TASKS: Final = 16
+_OWN: Final = frozenset({"cwd"})
+"""The restraint that a task takes."""
 DEFAULT_TIMEOUT_S: Final = 600
 MAX_TIMEOUT_S: Final = 10**9
 
@@ -116,7 +122,21 @@ class SessionFields(_Fields):
 
 def parse_delegation(arguments: JsonValue) -> Result[DelegateFields, str]:
     """Understand a delegation, or say in one sentence which field is wrong and what is allowed."""
-    return _parsed(DelegateFields, arguments)
+    restraint = _restraint(arguments)
+    return _parsed(DelegateFields, arguments) if restraint is None else Err(restraint)
+
+
+def _restraint(arguments: JsonValue) -> str | None:
+    """Return why an argument that restrains the sub-agents is refused: one that counts for nothing here."""
+    whole = arguments if isinstance(arguments, dict) else {}
+    tasks = whole.get("tasks")
+    places: list[tuple[str, JsonValue, frozenset[str]]] = [("", whole, frozenset())]
+    places += [(f"tasks.{index}.", task, _OWN) for index, task in enumerate(tasks if isinstance(tasks, list) else ())]
+    for place, given, known in places:
+        for key, value in given.items() if isinstance(given, dict) else ():
+            if key not in known and is_restraint(key, value):
+                return f"'{place}{key}' is {short_json(value)}, which is no argument here. {RESTRAINT_REFUSED}"
+    return None
 
 
 def parse_session(arguments: JsonValue) -> Result[SessionFields, str]:
@@ -132,7 +152,16 @@ def _parsed(shape: type[FieldsT], arguments: JsonValue) -> Result[FieldsT, str]:
     except ValidationError as invalid:
         first = invalid.errors(include_url=False)[0]
         path = ".".join(str(part) for part in first["loc"])
-        return Err(f"'{path}' {explain_error(first, allowed=_ALLOWED)}")
+        return Err(f"'{path}' {explain_error(first, allowed=_ALLOWED)}{_misspelt(first)}")
+
+
+def _misspelt(error: ErrorDetails) -> str:
+    """Return a sentence about the key that was perhaps meant to be the missing one; empty if there is none."""
+    if error["type"] != "missing" or not isinstance(error["input"], dict):
+        return ""
+    missing, given = str(error["loc"][-1]), cast("JsonObject", error["input"])
+    near = nearest_name(missing, given)
+    return "" if near is None else f" Did you mean '{missing}' by '{near}'?"
 
 
 _ALLOWED: Final = {

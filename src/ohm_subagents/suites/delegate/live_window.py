@@ -18,9 +18,8 @@ from ohm_subagents.suite import (
     truncate,
 )
 from ohm_subagents.suites.delegate.details import Line
-from ohm_subagents.suites.delegate.todo_count import TODO_TOOLS, count_in
 from ohm_subagents.suites.delegate.tool_previews import tool_call_preview, tool_result_summary
-from ohm_subagents.views import MessageLog, arguments_in
+from ohm_subagents.views import TODO_TOOLS, MessageLog, arguments_in, todos_in
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -134,7 +133,7 @@ class LiveWindow:
         if (summary := tool_result_summary(event.tool, event.text)) is not None:
             self._end_line()
             self._show_tool(summary)
-        if event.tool in TODO_TOOLS and (todos := count_in(event.text)) is not None:
+        if event.tool in TODO_TOOLS and (todos := todos_in(event.text)) is not None:
             self.change(todo_total=todos.total, todo_completed=todos.completed)
 
     def _show_tool(self, text: str) -> None:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents import Ohm
 from ohm_subagents.commands import BAD_USAGE, SUCCESS, TASK_FAILED, complain, print_text, report, system_clock
-from ohm_subagents.config import agent_dir, process_env, resolve_tools
+from ohm_subagents.config import agent_dir, process_env, unknown_of
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.model_pattern import FORM
 from ohm_subagents.contract.place import Place
 from ohm_subagents.contract.result import Err
 from ohm_subagents.contract.spelling import did_you_mean
-from ohm_subagents.plugin import INTERACTIVE_SDK
+from ohm_subagents.plugin import CHILD_TOOLS, INTERACTIVE_SDK
 from ohm_subagents.store import MemoryStore
 from ohm_subagents.suites.delegate.agents import (
     AgentRepository,
@@ -183,9 +183,9 @@ async def _warn(path: str, typed: NewProfile) -> None:
             why = "another profile has its name" if settings.agent_profiles is None else "agentProfiles leaves it out"
             complain(f"warning: Only delegate_to_subagents runs it, and `ohm run` does not: {why}.")
         elif ohm.config.subagent_backend == INTERACTIVE_SDK:
-            tools = resolve_tools(profile.tools, None, offered=tuple(ohm.child_tools), sources=parts.tool_prefixes).ok()
-            report(tools.diagnostics if tools else ())
-            if profile.model is None and profile.agent and profile.agent.model:
+            report(unknown_of(profile.tools, (*CHILD_TOOLS, *ohm.child_tools), parts.tool_prefixes))
+            is_name = profile.agent is not None and profile.agent.model in settings.menu and not profile.agent.provider
+            if profile.model is None and profile.agent and profile.agent.model and not is_name:
                 complain(f"warning: The model '{profile.agent.model}' names no provider. Expected {FORM}.")
             elif profile.model is not None and parts.models.spec_of(profile.model) is None:
                 known = sorted(one.provider for one in parts.models.specs)

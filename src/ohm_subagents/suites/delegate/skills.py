@@ -19,6 +19,7 @@ from ohm_subagents.files import (
     trust_nothing,
 )
 from ohm_subagents.suite import Diagnostic, Err, ErrorCode, OhmError, Ok, Result, SkillText
+from ohm_subagents.suites.delegate import SKILLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,11 +27,10 @@ if TYPE_CHECKING:
     from ohm_subagents.files import Covers
     from ohm_subagents.suite import Profile
 
-FOLDER: Final = "skills"
 SKILL_FILE: Final = "SKILL.md"
 MAX_SKILLS: Final = 1000
 _SHOWN: Final = 5
-MAX_FOLDERS: Final = 4000
+MAX_SKILLSS: Final = 4000
 """The most directories that are looked into below each place: a link may lead anywhere."""
 
 
@@ -49,7 +49,7 @@ def discover(*, agent_dir: Path, cwd: Path, trusts: Covers = trust_nothing) -> S
     """
     found: dict[str, SkillText] = {}
     left_out: set[str] = set()
-    user, project = (agent_dir / FOLDER).absolute(), (cwd / ".pi" / FOLDER).absolute()
+    user, project = (agent_dir / SKILLS).absolute(), (cwd / ".pi" / SKILLS).absolute()
     for folder in (user,) if is_one_place(user, project) else (user, project):
         for path, text in _texts(folder):
             skill = _skill(path, text)
@@ -70,7 +70,7 @@ def left_out(skills: Skills) -> Diagnostic | None:
     named = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
     one = len(names) == 1
     return Diagnostic(
-        subject=FOLDER,
+        subject=SKILLS,
         message=f"The skill{'' if one else 's'} {named} of a project that is not trusted {'is' if one else 'are'} left "
         "out.",
         advice=f"To allow {'it' if one else 'them'}, trust the project ('{TRUST_COMMAND}').",
@@ -93,7 +93,7 @@ def _files(folder: Path) -> Iterator[Path]:
     """Markdown files directly inside, `SKILL.md` at any depth below; a directory that is met twice is read once."""
     seen: set[str] = set()
     left = [folder]
-    while left and len(seen) < MAX_FOLDERS:
+    while left and len(seen) < MAX_SKILLSS:
         here = left.pop()
         try:
             real = os.path.realpath(here)

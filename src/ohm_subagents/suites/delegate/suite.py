@@ -7,12 +7,21 @@ from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents.suite import CommandRejected, Err, ErrorCode, Ok, Tool, ToolResult, run_command, suite_options
-from ohm_subagents.suites.delegate import windows
+from ohm_subagents.suite import (
+    CommandRejected,
+    Err,
+    ErrorCode,
+    Ok,
+    Tool,
+    ToolResult,
+    run_command,
+    suite_options,
+    telling_unknown_keys,
+)
+from ohm_subagents.suites.delegate import SUITE, windows
 from ohm_subagents.suites.delegate.agents import AgentRepository
 from ohm_subagents.suites.delegate.claims import claims
 from ohm_subagents.suites.delegate.delegation import Delegation
-from ohm_subagents.suites.delegate.front_matter import SUITE
 from ohm_subagents.suites.delegate.inputs import (
     DELEGATE_SCHEMA,
     EMPTY_SCHEMA,
@@ -49,7 +58,7 @@ def build(context: SuiteContext) -> tuple[Tool, ...]:
     sessions.hear(context)
     context.host.on("session_start", partial(_session_start, sessions))
     context.host.on("session_shutdown", partial(_session_shutdown, sessions))
-    return (
+    tools = (
         Tool(
             checks_arguments=True,
             name="delegate_to_subagents",
@@ -73,6 +82,7 @@ def build(context: SuiteContext) -> tuple[Tool, ...]:
             result_view=_whole,
         ),
     )
+    return tuple(telling_unknown_keys(tool, is_deep=False) for tool in tools)
 
 
 def _retrieval(name: str, label: str, execute: Callable[[ToolCall], Awaitable[ToolResult]]) -> Tool:

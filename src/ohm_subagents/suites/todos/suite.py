@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
-from ohm_subagents.suite import Err, Ok, Result, Tool, ToolResult
+from ohm_subagents.suite import Err, Ok, Result, Tool, ToolResult, telling_unknown_keys
 from ohm_subagents.suites.todos.inputs import EDIT_SCHEMA, LIST_SCHEMA, WRITE_SCHEMA, parse_edit, parse_write
 from ohm_subagents.suites.todos.session import ParentTodos
 from ohm_subagents.suites.todos.snapshot import snapshot
@@ -75,7 +75,7 @@ def build(context: SuiteContext) -> tuple[Tool, ...]:
 
 def _tools(keeper: Keeper) -> tuple[Tool, ...]:
     """Make the tools; a subagent gets them if its profile names them, since most work needs no list."""
-    return (
+    tools = (
         Tool(
             checks_arguments=True,
             name=WRITE,
@@ -117,6 +117,7 @@ def _tools(keeper: Keeper) -> tuple[Tool, ...]:
             only_if_named=True,
         ),
     )
+    return tuple(map(telling_unknown_keys, tools))
 
 
 async def _change(

@@ -3,11 +3,15 @@
 from dataclasses import replace
 
 import pytest
+from fake_engine import FakeGate
 from pi_streams import pattern, request
 
+from ohm_subagents.backends.pi.call_gate import unasked, ungated
 from ohm_subagents.backends.pi.flags import arguments, left_out, session_file, write_instructions
+from ohm_subagents.backends.pi.options import BACKEND_ID
 from ohm_subagents.backends.pi.probe import PiVersion
 from ohm_subagents.contract import AgentOptions, Profile, ToolPolicy
+from ohm_subagents.plugin import CallRules
 from ohm_subagents.shell.dialect import Invocation
 
 OLD = PiVersion(version=(0, 74, 2), text="0.74.2", flags=frozenset({"--no-extensions", "--tools"}))
@@ -100,3 +104,29 @@ def test_of_an_agent_a_tool_is_told_too_unless_some_extension_may_bring_it(tmp_p
     assert told(AgentOptions()) == []
     assert len(told(AgentOptions(no_extensions=True))) == 1
     assert told(AgentOptions(no_extensions=True, extensions=("lsp.ts",))) == []
+
+
+@pytest.mark.parametrize(
+    ("version", "mode", "why"),
+    [(NEW, "auto", ""), (NEW, "rpc", ""), (OLD, "auto", "pi 0.74.2 is too old"), (NEW, "json", 'kept in mode "json"')],
+)
+def test_rules_that_somebody_has_written_need_a_pi_that_can_be_asked(version, mode, why):
+    given = {"gate": FakeGate(), "tools": ("bash",)}
+    ruled = request(call_rules=(CallRules(ask=("git push *",)),), **given)
+    built_in = request(call_rules=(CallRules(ask=("git push *",), is_default=True),), **given)
+    refused = ungated(ruled, version, mode)
+    assert ungated(built_in, version, mode) is None
+    told = [event.diagnostic.message for event in unasked(built_in, version, mode)]
+    assert told == ([f"Calls of 'bash' are not asked about: the backend '{BACKEND_ID}' cannot ask."] if why else [])
+    assert (refused is None) == (not why)
+    assert why in f"{refused}"
+
+
+def test_only_a_pi_that_is_asked_loads_the_extension_that_asks(tmp_path):
+    ruled = request(call_rules=(CallRules(ask=("git push *",)),), gate=FakeGate())
+    run = Invocation(request=ruled, folder=tmp_path)
+    write_instructions(run)
+    assert str(run.folder / "gate.mjs") in arguments(NEW, run, "rpc")
+    assert str(run.folder / "gate.mjs") not in arguments(NEW, run, "json")
+    assert "tool_call" in (run.folder / "gate.mjs").read_text()
+    assert "gate.mjs" not in " ".join(arguments(NEW, Invocation(request=request(), folder=tmp_path), "rpc"))

@@ -227,8 +227,9 @@ def test_a_failed_turn_is_no_part_of_the_answer_of_its_repetition():
 def test_who_does_the_work_is_told_once():
     events = told(reader_for(stream("1.5.2-json-tool")), lines_of(stream("1.5.2-json-tool")))
 
+    told_by_pi = {"provider": "fake", "model": "fake-1", "served_model": "fake-1"}
     assert [event for event in events if isinstance(event, RouteResolved)] == [
-        RouteResolved(provider="fake", model="fake-1", runtime="pi-cli", route="interactive-shell")
+        RouteResolved(**told_by_pi, runtime="pi-cli", route="interactive-shell")
     ]
 
 
@@ -241,17 +242,18 @@ def test_another_model_in_the_middle_is_told():
         ],
     )
 
-    assert [event.model for event in events if isinstance(event, RouteResolved)] == ["a", "b"]
+    resolved = [(event.model, event.served_model) for event in events if isinstance(event, RouteResolved)]
+    assert resolved == [("a", "a"), ("b", "b")]
 
 
 @pytest.mark.parametrize(
     ("asked", "notice"),
     [
-        ("fake/fake", ['pi took model "fake/fake-1" for "fake/fake".']),
+        ("other/fake-1", ['pi took model "fake/fake-1" for "other/fake-1".']),
         ("fake/fake-1", []),
     ],
 )
-def test_another_model_than_the_one_asked_for_is_a_diagnostic(asked, notice):
+def test_another_provider_than_the_one_asked_for_is_a_diagnostic(asked, notice):
     file = stream("1.5.2-json-tool")
     events = told(reader_for(file, model=pattern(asked)), lines_of(file))
 

@@ -12,7 +12,8 @@ from ohm_subagents.backends.pi.reader import PiReader
 from ohm_subagents.backends.pi.rpc import RpcProcess
 from ohm_subagents.backends.pi.session import SessionFile
 from ohm_subagents.backends.pi.session_reader import SessionReader
-from ohm_subagents.contract import DiagnosticRaised, Err, ErrorCode, Ok
+from ohm_subagents.contract import Checkpointed, DiagnosticRaised, Err, ErrorCode, Ok
+from ohm_subagents.plugin import CallRules
 from ohm_subagents.shell.dialect import Ended
 
 pytestmark = pytest.mark.anyio
@@ -95,11 +96,11 @@ def user(text):
 class Talk:
     """One run on the process."""
 
-    def __init__(self, tmp_path, group):
+    def __init__(self, tmp_path, group, **changes):
         self.pi, self.desk = SpokenPi(), Desk()
         self.result = None
         self.told = []
-        self._run = request("first", inbox=self.desk)
+        self._run = request("first", inbox=self.desk, **changes)
         self._session = SessionFile(tmp_path / "session.jsonl")
         self.scope = anyio.CancelScope()
         self.done = anyio.Event()
@@ -263,3 +264,109 @@ async def test_lines_that_are_no_records_and_answers_to_nobody_pass_by(talk):
     talk.pi.says(taken(asked), STARTED, {"type": "news_of_tomorrow"}, answer("whole"), SETTLED)
     await talk.done.wait()
     assert talk.result.ok_value.text == "whole"
+
+
+class Judge:
+    """Decides about a call when the test says so; one of `git push` waits for somebody meanwhile."""
+
+    def __init__(self):
+        self.asked = {}
+        self._answers = {}
+
+    async def tool(self, name, arguments, *, call_id="", on_wait=None):
+        if on_wait is not None and arguments["command"] == "git push":
+            on_wait()
+        self.asked[call_id] = (name, arguments)
+        send, receive = anyio.create_memory_object_stream[str | None](1)
+        self._answers[call_id] = send
+        with send, receive:
+            return await receive.receive()
+
+    def says(self, call_id, refusal):
+        self._answers[call_id].send_nowait(refusal)
+
+
+LOADED = {"type": "extension_ui_request", "id": "u0", "method": "setStatus", "statusKey": "ohm-gate"}
+
+
+def asks(call_id, command):
+    call = {"tool": "bash", "callId": call_id, "arguments": {"command": command}}
+    shown = {"method": "input", "title": "ohm-gate", "placeholder": json.dumps(call)}
+    return {"type": "extension_ui_request", "id": f"u-{call_id}", **shown}
+
+
+@pytest.fixture
+async def ruled(tmp_path):
+    """A run with rules for calls, and who decides about them."""
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as group:
+            judge = Judge()
+            talk = Talk(tmp_path, group, gate=judge, call_rules=(CallRules(ask=("git *",)),))
+            yield talk, judge
+            await talk.done.wait()
+            talk.pi.close()
+
+
+async def test_each_call_is_decided_by_itself_while_pi_goes_on(ruled):
+    talk, judge = ruled
+    checked = await talk.pi.hears()
+    talk.pi.says(LOADED, {"type": "response", "command": "get_state", "success": True, "id": checked["id"]})
+    asked = await talk.pi.hears()
+    talk.pi.says(taken(asked), STARTED, asks("c1", "git push"), asks("c2", "git status"))
+    await anyio.wait_all_tasks_blocked()
+    assert judge.asked == {"c1": ("bash", {"command": "git push"}), "c2": ("bash", {"command": "git status"})}
+    judge.says("c2", None)
+    second = await talk.pi.hears()
+    judge.says("c1", "Nobody wants that.")
+    first = await talk.pi.hears()
+    talk.pi.says(answer("done"), SETTLED)
+    await talk.done.wait()
+    assert (checked["type"], asked["message"]) == ("get_state", "first")
+    assert (second["type"], second["id"]) == ("extension_ui_response", "u-c2")
+    assert json.loads(second["value"]) == {"isAllowed": True, "refusal": None}
+    assert json.loads(first["value"]) == {"isAllowed": False, "refusal": "Nobody wants that."}
+    assert isinstance(talk.result, Ok)
+
+
+async def test_the_conversation_is_kept_before_somebody_is_asked_about_a_call_and_before_no_other(ruled, tmp_path):
+    talk, judge = ruled
+    checked = await talk.pi.hears()
+    talk.pi.says(LOADED, {"type": "response", "command": "get_state", "success": True, "id": checked["id"]})
+    asked = await talk.pi.hears()
+    message = {"role": "assistant", "content": [{"type": "toolCall", "id": "c2", "name": "bash"}]}
+    kept = [{"type": "session", "version": 3}, {"type": "message", "message": message}]
+    text = "".join(json.dumps(one, separators=(",", ":")) + "\n" for one in kept)
+    (tmp_path / "session.jsonl").write_text(text)
+    told = []
+    for call_id, command in (("c1", "ls"), ("c2", "git push")):
+        talk.pi.says(*([taken(asked), STARTED] if call_id == "c1" else []), asks(call_id, command))
+        await anyio.wait_all_tasks_blocked()
+        assert call_id in judge.asked
+        told.append([event.state for event in talk.told if isinstance(event, Checkpointed)])
+        judge.says(call_id, None)
+        await talk.pi.hears()
+    talk.pi.says(answer("done"), SETTLED)
+    await talk.done.wait()
+    assert told == [[], [text]]
+
+
+async def test_a_pi_that_has_not_loaded_the_extension_gets_no_prompt(ruled):
+    talk, _ = ruled
+    checked = await talk.pi.hears()
+    talk.pi.says({"type": "response", "command": "get_state", "success": True, "id": checked["id"]})
+    await talk.done.wait()
+    assert talk.pi.has_heard_all
+    assert talk.pi.is_stopped
+    assert talk.result.err_value.code == ErrorCode.TOOLS_UNSUPPORTED
+
+
+async def test_a_run_that_is_cancelled_leaves_no_call_undecided(ruled):
+    talk, judge = ruled
+    checked = await talk.pi.hears()
+    talk.pi.says(LOADED, {"type": "response", "command": "get_state", "success": True, "id": checked["id"]})
+    talk.pi.says(taken(await talk.pi.hears()), STARTED, asks("c1", "git push"))
+    await anyio.wait_all_tasks_blocked()
+    talk.scope.cancel()
+    await talk.done.wait()
+    assert judge.asked
+    assert talk.pi.is_stopped

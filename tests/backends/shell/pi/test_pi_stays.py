@@ -32,8 +32,11 @@ if "--version" in sys.argv:
 if "--help" in sys.argv:
     sys.exit(print("--mode --session --no-approve"))
 asked = 0
+tell(type="extension_ui_request", id="u0", method="setStatus", statusKey="ohm-gate")
 for line in sys.stdin:
     command = json.loads(line)
+    if command["type"] == "get_state":
+        tell(id=command["id"], type="response", command="get_state", success=True)
     if command["type"] != "prompt":
         continue
     asked += 1

@@ -3,8 +3,9 @@
 import os
 
 import pytest
+from loops import one_loop
 from model_server import Call, ModelServer, Say, Stall, Status
-from real_pi import NEWEST, OLD, installed
+from real_pi import NEW, NEWEST, OLD, installed
 from subagent_runs import ENV, acme
 
 from ohm_subagents.backends.pi.options import PiOptions
@@ -23,6 +24,8 @@ def scripted(asked):
             return Status(400)
         case "tools", 0:
             return Say(Call("ls"), Call("bash", {"command": "echo hello"}))
+        case "run", 0:
+            return Say(Call("bash", {"command": "echo ran >> conformance_runs"}))
         case "recall", _:
             return Say("You said: ", str(asked.messages[1]["content"]))
         case _:
@@ -53,6 +56,7 @@ class RealPi(BackendConformance):
             fails="fail",
             calls_two_tools="tools",
             recalls=("recall", "elderberry"),
+            calls_bash="run",
             tools=("ls", "bash"),
             model=ModelPattern(provider="acme", model="m1"),
             cwd=tmp_path,
@@ -60,10 +64,21 @@ class RealPi(BackendConformance):
 
 
 class TestNewest(RealPi):
+    # The newest is here as one file, without what loads extensions.
+    test_an_approved_call_runs_once_and_not_before = None
+    test_a_denied_call_never_runs = None
     version = NEWEST
 
 
+@one_loop  # the two others are on both
+class TestNew(RealPi):
+    version = NEW
+
+
 class TestOld(RealPi):
+    # It cannot stay, so it cannot be asked.
+    test_an_approved_call_runs_once_and_not_before = None
+    test_a_denied_call_never_runs = None
     version = OLD
 
     @pytest.fixture

@@ -210,16 +210,19 @@ async def test_a_tool_that_says_a_megabyte_does_no_harm(desk):
 
 async def test_the_text_mode_answers_too(desk):
     async with ModelServer(Say("I use\n", "model: x")) as server, desk.ohm(server, mode="text") as ohm:
-        envelope = (await ohm.run("task", "go")).ok_value
+        envelope = (await ohm.run("oracle", "go")).ok_value
     assert envelope.output == "I use\nmodel: x"
     assert (envelope.runtime, envelope.route, envelope.diagnostics) == ("pi-cli", "interactive-shell", None)
 
 
 async def test_an_answer_of_the_text_mode_that_begins_like_a_header_says_what_it_lost(desk):
     async with ModelServer(Say("Model: x\n", "is what I use.")) as server, desk.ohm(server, mode="text") as ohm:
-        envelope = (await ohm.run("task", "go")).ok_value
+        envelope = (await ohm.run("oracle", "go")).ok_value
     assert envelope.output == "is what I use."
-    assert envelope.diagnostics == ["Read as the provider and model, not as part of the answer: Model: x."]
+    assert envelope.diagnostics == [
+        "Read as the provider and model, not as part of the answer: Model: x.",
+        "The model 'm1' was asked for, and 'x' answers, as its agent says.",
+    ]
 
 
 async def test_a_model_that_nobody_offers_is_an_error_of_one_sentence(desk):

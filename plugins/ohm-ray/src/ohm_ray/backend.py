@@ -1,0 +1,259 @@
+"""The backend `ray`: each run goes to the runner of a pool that has the fewest."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from secrets import randbelow
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from ohm_ray.about import digests, with_demands
+from ohm_ray.runners import RunnerTransport
+from ohm_subagents.plugin import (
+    Checkpointed,
+    Diagnostic,
+    DiagnosticRaised,
+    Err,
+    ErrorCode,
+    OhmError,
+)
+from ohm_subagents.remote import (
+    Patience,
+    PoolSize,
+    RemoteBackend,
+    RunnerLoad,
+    RunnerLostError,
+    Scaling,
+    UndeliveredError,
+    opens_at,
+    placed,
+    retry_wait_s,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable
+
+    from anyio.abc import TaskGroup
+
+    from ohm_ray.options import RayOptions
+    from ohm_ray.runners import Runners
+    from ohm_subagents.plugin import Result, RunEvent, RunOutput, RunRequest, Sink
+    from ohm_subagents.workspaces import GitWorkspaces
+
+RETRIES: Final = 3
+"""Runners that one run may lose before it fails, where `onLost` is `retry`."""
+_ELSEWHERE: Final = "The runner was lost, and the run goes on at another one, from its last checkpoint."
+
+
+class _Member:
+    """A runner of the pool, and what is known of it."""
+
+    def __init__(
+        self,
+        runners: Runners,
+        number: int,
+        group: TaskGroup,
+        patience: Patience,
+        *,
+        clones: GitWorkspaces | None,
+    ) -> None:
+        self.transport = RunnerTransport(runners, number)
+        self.remote = RemoteBackend(self.transport, group, patience, clones)
+        self.load = RunnerLoad()
+        self._life = 0
+
+    async def having(self, run: Awaitable[Result[RunOutput, OhmError]]) -> Result[RunOutput, OhmError]:
+        """Return what becomes of a run here, and count it meanwhile; the first one lost closes it for all."""
+        life, self.load = self._life, self.load.begun()
+        was_lost = False
+        try:
+            result = await run
+            was_lost = _is_lost(result)
+        finally:
+            if life == self._life:
+                self._life += was_lost
+                self.load = self.load.lost(anyio.current_time()) if was_lost else self.load.ended()
+        return result
+
+
+class RayBackend:
+    """Runs each prompt at one runner of a pool (`Backend`, `Attaching`)."""
+
+    def __init__(
+        self,
+        runners: Runners,
+        group: TaskGroup,
+        options: RayOptions,
+        patience: Patience,
+        *,
+        clones: GitWorkspaces | None,
+    ) -> None:
+        self._runners = runners
+        self._group = group
+        self._options = options
+        self._patience = patience
+        self._clones = clones
+        self._digests = digests(options)
+        self._members: list[_Member] = []
+        scaling = Scaling(
+            min_runners=options.fewest,
+            max_runners=options.most,
+            runs_per_runner=options.runs_per_runner,
+            idle_s=options.idle_s,
+        )
+        self._size = PoolSize(scaling)
+
+    async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
+        """Run one prompt to its end. `onLost` says what follows where its runner is lost."""
+        seen = _Seen(sink)
+        return await self._kept_on(request, seen, await self._run_once(request, seen))
+
+    async def attach(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
+        """Go on with a run of a process that has died, at the runner that has it; where none does, it is lost."""
+        seen = _Seen(sink)
+        result: Result[RunOutput, OhmError] = Err(_NOBODY)
+        found = await self._found(request)
+        if found is not None:
+            member, request = found
+            result = await member.having(member.remote.attach(request, seen))
+        return await self._kept_on(request, seen, result)
+
+    async def leave(self) -> None:
+        """Tell each runner which runs it may forget, as `RemoteBackend.leave` does."""
+        async with anyio.create_task_group() as group:
+            for member in self._members:
+                group.start_soon(member.remote.leave)
+
+    async def _kept_on(
+        self, request: RunRequest, seen: _Seen, result: Result[RunOutput, OhmError]
+    ) -> Result[RunOutput, OhmError]:
+        """Return the result of a run, which `onLost` may begin again elsewhere, each time with a feed of its own."""
+        losses = 0
+        while self._options.on_lost == "retry" and _is_lost(result):
+            losses += 1
+            wait_s = retry_wait_s(losses=losses, retries=RETRIES, jitter=randbelow(1000) / 1000)
+            if wait_s is None:
+                break
+            await anyio.sleep(wait_s)
+            feed = None if request.feed is None else request.feed.again()
+            request = replace(request, checkpoint=seen.checkpoint or request.checkpoint, feed=feed)
+            seen.emit(DiagnosticRaised(diagnostic=Diagnostic(subject="ray", message=_ELSEWHERE)))
+            result = await self._run_once(request, seen)
+        return result
+
+    async def _found(self, request: RunRequest) -> tuple[_Member, RunRequest] | None:
+        """Return the runner that has the run, and the request with the feed that it has there.
+
+        Before the process died it may have begun the run again elsewhere, of which nothing is recorded yet.
+        """
+        requests = [request]
+        for _ in range(RETRIES if request.feed is not None and self._options.on_lost == "retry" else 0):
+            requests.append(replace(requests[-1], feed=requests[-1].feed and requests[-1].feed.again()))
+        found: list[tuple[_Member, RunRequest]] = []
+
+        async def look(number: int) -> None:
+            if await self._is_there(number):
+                member = self._member(number)
+                for one in reversed(requests):
+                    if await member.remote.has(one):
+                        found.append((member, one))
+                        group.cancel_scope.cancel()  # a runner that is silent is waited for no longer
+
+        async with anyio.create_task_group() as group:
+            for number in range(self._options.most):
+                group.start_soon(look, number)
+        return found[0] if found else None
+
+    async def _run_once(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
+        member = await self._placed()
+        try:
+            return await member.having(self._run_at(member, request, sink))
+        finally:
+            self._size.fit(self._running, now=anyio.current_time())
+
+    async def _run_at(self, member: _Member, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
+        unreachable = await member.remote.reach()
+        about = member.transport.about
+        if unreachable is not None or about is None:
+            return Err(with_demands(unreachable or _NOBODY, self._options))
+        refused = about.misfit(self._options, self._digests) or about.unable(request)
+        if refused is not None:
+            return Err(refused)
+        for told in about.notes(request):
+            sink.emit(DiagnosticRaised(diagnostic=told))
+        return await member.remote.run(request, sink)
+
+    async def _placed(self) -> _Member:
+        """Return the runner for the next run: one more of them, if those that there are have enough to do.
+
+        The last of a pool that was larger than it needs to be for some time get none, and end when they are idle.
+        """
+        while True:
+            runs, now = 1 + self._running, anyio.current_time()
+            in_use = self._size.fit(runs, now=now)
+            self._member(in_use - 1)
+            loads = [one.load for one in self._members[:in_use]]
+            number = placed(loads, runs_per_runner=max(runs, self._options.runs_per_runner), now=now)
+            if number is not None:
+                return self._members[number]
+            await anyio.sleep_until(opens_at(loads, runs_per_runner=runs))
+
+    @property
+    def _running(self) -> int:
+        return sum(one.load.running for one in self._members)
+
+    def _member(self, number: int) -> _Member:
+        while len(self._members) <= number:
+            at = len(self._members)
+            self._members.append(_Member(self._runners, at, self._group, self._patience, clones=self._clones))
+        return self._members[number]
+
+    async def _is_there(self, number: int) -> bool:
+        try:
+            return await self._runners.has(number)
+        except (UndeliveredError, RunnerLostError):
+            return False
+
+
+class _Seen:
+    """Passes events on, and keeps the last checkpoint."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+        self.checkpoint: str | None = None
+
+    def emit(self, event: RunEvent) -> None:
+        if isinstance(event, Checkpointed):
+            self.checkpoint = event.state
+        self._sink.emit(event)
+
+
+def _is_lost(result: Result[RunOutput, OhmError]) -> bool:
+    return isinstance(result, Err) and result.err_value.code == ErrorCode.RUNNER_LOST
+
+
+@asynccontextmanager
+async def open_pool(
+    runners: Runners, options: RayOptions, *, patience: Patience | None = None, clones: GitWorkspaces | None = None
+) -> AsyncGenerator[RayBackend]:
+    """Open a backend on a pool of runners. Whatever still runs when it is left is cancelled.
+
+    With `clones`, the files of a task travel to its runner.
+    """
+    async with anyio.create_task_group() as group:
+        backend = RayBackend(runners, group, options, patience or Patience(), clones=clones)
+        try:
+            yield backend
+        finally:
+            await backend.leave()
+        group.cancel_scope.cancel()
+
+
+_NOBODY: Final = OhmError(
+    code=ErrorCode.RUNNER_LOST,
+    message="No runner of the pool is there any more, and the run is lost with it.",
+    advice="What it had reported is kept. Start the task again.",
+    retryable=True,
+)

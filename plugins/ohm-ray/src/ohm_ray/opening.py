@@ -1,0 +1,172 @@
+"""The connection of this process to a Ray cluster, and the backend on it."""
+
+from __future__ import annotations
+
+import logging
+import os
+from contextlib import asynccontextmanager
+from importlib import import_module
+from pathlib import Path
+from secrets import token_hex
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final
+
+from anyio import CancelScope, to_thread
+
+from ohm_ray.actors import NAMESPACE, Actors, silent, unreachable
+from ohm_ray.backend import open_pool
+from ohm_ray.directories import Directory
+from ohm_subagents.plugin import Err, OhmError, Ok
+from ohm_subagents.workspaces import GitWorkspaces
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping
+    from types import ModuleType
+
+    from ohm_ray.options import RayOptions
+    from ohm_subagents.plugin import Backend, Result
+
+LOCAL: Final = "local"
+TOKEN: Final = "RAY_AUTH_TOKEN"  # noqa: S105  the name of it
+TOKEN_FILE: Final = "RAY_AUTH_TOKEN_PATH"  # noqa: S105  as above
+MODE: Final = "RAY_AUTH_MODE"
+LOOPBACK: Final = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+RECONNECTS: Final = "RAY_gcs_rpc_server_reconnect_timeout_s"
+FOR_EVER_S: Final = 1_000_000
+"""Seconds for which Ray waits for a head that is gone. Then it ends this process, without a word to it."""
+OBJECT_STORE_BYTES: Final = 100_000_000
+_LOOPBACK_HOSTS: Final = ("127.0.0.1", "localhost", "[::1]")
+
+
+class _Connection:
+    """The connection of this process, which has one at most; all its `Ohm`s share it."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._users = 0
+        self._address = ""
+        self._is_ours = False
+        self._variables: dict[str, str | None] = {}
+        self._directory: Directory | None = None
+
+    def join(self, address: str, env: Mapping[str, str]) -> Result[ModuleType, OhmError]:
+        """Return Ray, connected to the cluster. Blocks: to start a cluster takes some seconds."""
+        with self._lock:
+            if self._users and address != self._address:
+                return Err(unreachable(f"This process is connected to the cluster '{self._address}', and to one only."))
+            if not self._users:
+                failed = self._connect(address, env)
+                if failed is not None:
+                    self._disconnect()
+                    return Err(failed)
+                self._address = address
+            self._users += 1
+            return Ok(_ray())
+
+    def leave(self) -> None:
+        """End the connection with its last user, and with it a cluster that was started for it. Blocks."""
+        with self._lock:
+            self._users -= 1
+            if not self._users:
+                self._disconnect()
+
+    def _connect(self, address: str, env: Mapping[str, str]) -> OhmError | None:
+        self._set("RAY_USAGE_STATS_ENABLED", "0")
+        self._set(MODE, "token")
+        self._set(RECONNECTS, f"{FOR_EVER_S}")
+        if address == LOCAL:
+            self._set(TOKEN, token_hex(32))
+        elif not self._authenticate(env):
+            return unreachable(
+                f"The cluster '{address}' is not joined without a token.",
+                f"Set {TOKEN} to the token that the cluster was started with, or {TOKEN_FILE} to a file that has it.",
+            )
+        elif (wrong := silent(address)) is not None:
+            return wrong
+        if address == LOCAL or address.startswith(_LOOPBACK_HOSTS):
+            self._set(LOOPBACK, "0")  # else it listens on all interfaces, whatever address it is given
+        ray = _ray()
+        if ray.is_initialized():
+            return None
+        log = logging.getLogger("ray")
+        level = log.level
+        log.setLevel(logging.ERROR)  # it warns of the handler of signals, which it shall not set
+        self._is_ours = True
+        try:
+            ray.init(
+                address=address,
+                namespace=NAMESPACE,
+                configure_logging=False,
+                log_to_driver=False,
+                **(self._of_local() if address == LOCAL else {}),
+            )
+        except Exception as error:  # noqa: BLE001  of any kind, by what is wrong with the cluster
+            return unreachable(
+                f"The Ray cluster '{address}' cannot be joined. {type(error).__name__}: {error}",
+                f"See that it runs, and that {TOKEN} is the token that it was started with.",
+            )
+        finally:
+            log.setLevel(level)
+        return None
+
+    def _of_local(self) -> dict[str, Any]:
+        self._directory = Directory()
+        return {
+            "include_dashboard": False,
+            "object_store_memory": OBJECT_STORE_BYTES,
+            "_temp_dir": str(self._directory.path),
+            "_node_ip_address": "127.0.0.1",
+        }
+
+    def _authenticate(self, env: Mapping[str, str]) -> bool:
+        """Tell whether there is a token; Ray reads it from the environment of the process alone."""
+        for name in (TOKEN, TOKEN_FILE):
+            if env.get(name):
+                self._set(name, env[name])
+                return True
+        return os.path.isfile(Path.home() / ".ray" / "auth_token")
+
+    def _set(self, name: str, value: str) -> None:
+        if os.environ.get(name) != value:  # noqa: TID251  the only way to tell Ray
+            self._variables.setdefault(name, os.environ.get(name))  # noqa: TID251  as below
+            os.environ[name] = value  # noqa: TID251  as above
+
+    def _disconnect(self) -> None:
+        if self._is_ours:
+            _ray().shutdown()
+            self._is_ours = False
+        for name, value in self._variables.items():
+            if value is None:
+                os.environ.pop(name, None)  # noqa: TID251  as above
+            else:
+                os.environ[name] = value  # noqa: TID251  as above
+        self._variables.clear()
+        if self._directory is not None:
+            self._directory.remove()
+            self._directory = None
+
+
+_connection = _Connection()
+
+
+@asynccontextmanager
+async def opened(options: RayOptions, env: Mapping[str, str]) -> AsyncGenerator[Result[Backend, OhmError]]:
+    """Join the cluster, and open a backend on its runners; or return why it cannot be joined."""
+    clones = GitWorkspaces.of(env) if options.workspace == "bundle" else Ok(None)
+    if isinstance(clones, Err):
+        yield clones
+        return
+    joined = await to_thread.run_sync(_connection.join, options.address, env)
+    if isinstance(joined, Err):
+        yield joined
+        return
+    try:
+        async with open_pool(Actors(joined.ok_value, options), options, clones=clones.ok_value) as backend:
+            yield Ok(backend)
+    finally:
+        with CancelScope(shield=True):
+            await to_thread.run_sync(_connection.leave)
+
+
+def _ray() -> ModuleType:
+    return import_module("ray")

@@ -1,0 +1,121 @@
+"""Decide the settings of an item: tools, limits, model, backend and directory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from ohm_subagents._orchestrator.admission import refusals
+from ohm_subagents._orchestrator.admission.call_tools import call_ceiling, given_tools, kept_tools
+from ohm_subagents._orchestrator.admission.launches import Settings
+from ohm_subagents._orchestrator.admission.model_order import named_model
+from ohm_subagents._policy.ceiling import met
+from ohm_subagents._policy.permissions import may_run
+from ohm_subagents.contract.model_pattern import parse_model_pattern
+from ohm_subagents.contract.result import Err, Ok, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ohm_subagents._config.schema import OhmConfig
+    from ohm_subagents._config.subagents import SubagentEntry
+    from ohm_subagents._orchestrator.admission.context import AdmissionContext, ResolvedProfile
+    from ohm_subagents._orchestrator.admission.inheritance import Inheritance
+    from ohm_subagents._policy.allowance import RunLimits
+    from ohm_subagents._policy.tools import ResolvedTools
+    from ohm_subagents.contract.commands import Overrides
+    from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.contract.model_pattern import ModelPattern
+    from ohm_subagents.contract.profile import Decision, Profile
+    from ohm_subagents.contract.tool_ceiling import ToolCeiling
+
+
+class Bounds(NamedTuple):
+    """The tools and the limits of an item, and the rule that lets it run.
+
+    Fields:
+        profile: the profile that does the work.
+        tools, limits: the child tools with their rules, and everything that bounds a run.
+        rule: the rule that lets the profile run.
+        ceiling: the most that the tools may do, by what starts it and by the call.
+    """
+
+    profile: Profile
+    tools: ResolvedTools
+    limits: RunLimits
+    rule: Decision
+    ceiling: ToolCeiling | None
+
+
+def bounds_of(
+    asked: Overrides, resolved: ResolvedProfile, context: AdmissionContext, ceiling: ToolCeiling | None
+) -> Result[Bounds, OhmError]:
+    """Return what bounds an item of a known profile, or why it may not run, whatever plugins say."""
+    profile, config = resolved.profile, context.config
+    if profile.feature is not None and not config.features.is_on(profile.feature):
+        return Err(refusals.feature_off(profile.id, profile.feature))
+    if isinstance(resolved.tools, Err):
+        return resolved.tools
+    limits = context.limits(resolved, asked)
+    if isinstance(limits, Err):
+        return limits
+    verdict = may_run(profile=profile, permissions=config.subagents.permissions, opinions=tuple)
+    if isinstance(verdict, Err):
+        return verdict
+    narrowed = call_ceiling(asked, resolved, context)
+    if isinstance(narrowed, Err):
+        return narrowed
+    own = narrowed.ok_value
+    tools = given_tools(resolved.tools.ok_value, asked, resolved, context, narrowed=own, ceiling=ceiling)
+    return Ok(Bounds(profile, tools, limits.ok_value, verdict.ok_value, met(ceiling, own)))
+
+
+def settings_of(
+    asked: Overrides, bounds: Bounds, resolved: ResolvedProfile, context: AdmissionContext, inherited: Inheritance
+) -> Result[Settings, OhmError]:
+    """Decide how the runs of an item of a known profile are to be made, or why it may not run."""
+    profile, config, tools = resolved.profile, context.config, bounds.tools
+    if inherited.granted:
+        tools = replace(tools, diagnostics=(*inherited.granted, *tools.diagnostics))
+    model = named_model(asked.model, profile, resolved.own, config.subagents, _parent(asked, inherited.model))
+    if isinstance(model, Err):
+        return model
+    backend = backend_of(profile, resolved.own, config) if asked.backend is None else asked.backend
+    spec = context.backends.get(backend)
+    return Ok(
+        Settings(
+            profile=profile,
+            backend=backend,
+            spec=spec,
+            named=model.ok_value,
+            strict_model=_is_strict(asked, resolved, config),
+            tools=kept_tools(tools, spec),
+            limits=bounds.limits,
+            permission=bounds.rule.source,
+            cwd=asked.cwd or context.cwd,
+            ceiling=bounds.ceiling,
+        )
+    )
+
+
+def _parent(asked: Overrides, parent: Callable[[], ModelPattern | None]) -> Callable[[], ModelPattern | None]:
+    """Return what knows the model of the parent: the call, else the task that calls."""
+    if asked.parent_model is None:
+        return parent
+    said = parse_model_pattern(asked.parent_model)
+    return lambda: said.ok() or parent()
+
+
+def _is_strict(asked: Overrides, resolved: ResolvedProfile, config: OhmConfig) -> bool:
+    """Return True if no other model may answer than the one that is asked for; the first that says so counts."""
+    said = asked.strict_model
+    if said is None:
+        said = resolved.own.strict_model
+    if said is None:
+        said = resolved.profile.strict_model
+    return config.subagents.strict_model if said is None else said
+
+
+def backend_of(profile: Profile, own: SubagentEntry, config: OhmConfig) -> str:
+    """Return the backend of a call that names none."""
+    return own.backend or profile.backend or config.subagent_backend

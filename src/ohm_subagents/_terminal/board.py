@@ -1,0 +1,151 @@
+"""The tasks of one command, as the terminal shows them: an observer of them all."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from ohm_subagents._app.sources import system_clock
+from ohm_subagents._plugins.hooks.specs import hookimpl
+from ohm_subagents._terminal.prompts import answer_hint
+from ohm_subagents._views.cells import one_line, wrapped
+from ohm_subagents._views.live_tree import LiveTask
+from ohm_subagents._views.screen import screen_lines, total_spans
+from ohm_subagents._views.spans import painted
+from ohm_subagents._views.theme import PLAIN
+from ohm_subagents._views.tree import SPINNER, SPINNER_FRAME_MS
+from ohm_subagents.contract.events import (
+    RequestHeld,
+    RequestReleased,
+    RunEnded,
+    TaskSettled,
+    TextDelta,
+    ThinkingDelta,
+    ToolStarted,
+)
+from ohm_subagents.contract.requests import AnswerAwaited, AnswerGiven
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from ohm_subagents._plugins.suites.observer import Observer
+    from ohm_subagents._views.theme import Theme
+    from ohm_subagents.contract import Event, Task, TaskId
+
+_THINKING_CHARS: Final = 400
+
+
+class Board:
+    """Give it to `Ohm.open(plugins=[board])`; `frame` draws what it has seen."""
+
+    def __init__(self, theme: Theme = PLAIN) -> None:
+        self.theme = theme
+        self.has_keys = False
+        """Tell at the bottom of a frame which keys there are."""
+        self.note = ""
+        """A sentence in place of that, say about the last key."""
+        self.chosen: TaskId | None = None
+        """The task that keys are about."""
+        self.is_open = False
+        """Show the chosen task alone."""
+        self.news = anyio.Event()
+        """Set when a task begins or ends to ask, or settles; replace it to wait for the next time."""
+        self._tasks: dict[TaskId, LiveTask] = {}
+
+    @hookimpl
+    def ohm_observers(self) -> Iterable[Observer]:
+        """Offer it as a plugin."""
+        return (self,)
+
+    def notify(self, task: Task, event: Event) -> None:
+        """Remember the state; drawing is another thread's work."""
+        seen = self._tasks.get(task.id, LiveTask(task))
+        match event:
+            case ThinkingDelta(text=text):
+                seen = seen._replace(thinking=f"{seen.thinking}{text}"[-_THINKING_CHARS:])
+            case TextDelta() | ToolStarted():
+                seen = seen._replace(thinking="")
+            case RequestHeld():
+                seen = seen._replace(held=event)
+            case RequestReleased() | RunEnded():
+                seen = seen._replace(held=None, thinking="")
+            case _:  # the state has all that the others tell, and a new one is not seen unless it is added above
+                pass
+        self._tasks[task.id] = seen._replace(task=task)
+        if isinstance(event, AnswerAwaited) and not self.has_keys:
+            self.note = answer_hint(event.request).rpartition("\n")[2].strip()
+        elif isinstance(event, AnswerGiven):
+            self.note = ""
+        if isinstance(event, TaskSettled | AnswerAwaited | AnswerGiven):
+            self.news.set()
+
+    @property
+    def tasks(self) -> list[LiveTask]:
+        """The tasks so far, each above those that its subagent has started."""
+        seen = dict([*self._tasks.items()])  # a copy: it is drawn in another thread
+        below: dict[TaskId | None, list[LiveTask]] = {}
+        for one in seen.values():
+            parent = one.task.assignment.parent
+            below.setdefault(parent if parent in seen else None, []).append(one)
+        return [*_in_order(below, None, 0)]
+
+    @property
+    def asks_alone(self) -> bool:
+        """True if every task that has not settled waits for an answer."""
+        return all(one.task.requests or one.task.is_terminal for one in self.tasks)
+
+    @property
+    def asks(self) -> bool:
+        """True if a task waits for an answer."""
+        return any(one.task.requests for one in self._tasks.values())
+
+    @property
+    def target(self) -> Task | None:
+        """The task that a key is about: the chosen one, else the first that has not settled, else the first."""
+        tasks = [one.task for one in self.tasks]
+        chosen = [one for one in tasks if one.id == self.chosen] or [one for one in tasks if not one.is_terminal]
+        return next(iter(chosen or tasks), None)
+
+    def move(self, step: int) -> None:
+        """Choose the next task, or the one before."""
+        ids = [one.task.id for one in self.tasks]
+        at = ids.index(self.chosen) + step if self.chosen is not None and self.chosen in ids else 0
+        self.chosen = ids[at % len(ids)] if ids else None
+
+    def total(self, width: int) -> str:
+        """Draw how many tasks there are of each kind, and what they have used, in one line."""
+        return painted(total_spans(self.tasks, now_ms=system_clock()), width, self.theme)
+
+    def frame(self, width: int, height: int) -> str:
+        """Draw what happens now in at most `height` lines."""
+        tasks, now_ms = self.tasks, system_clock()
+        if not tasks:
+            return f"  {SPINNER[now_ms // SPINNER_FRAME_MS % len(SPINNER)]} Starting…"
+        is_alone, has_hint = len(tasks) == 1, self.has_keys or bool(self.note)
+        if self.is_open:
+            tasks = [one._replace(depth=0) for one in tasks if one.task.id == self.chosen] or tasks
+        lines = screen_lines(
+            tasks,
+            now_ms=now_ms,
+            width=width,
+            height=height - has_hint,
+            theme=self.theme,
+            chosen=self.chosen if self.has_keys else None,
+        )
+        shown, room = tasks[0].task, height - has_hint - len(lines) - 1
+        if self.is_open and shown.is_terminal and room > 0:
+            lines += ["", *islice(wrapped(shown.output or shown.text, width), room)]
+        if has_hint:
+            ways = [] if is_alone else ["Esc back" if self.is_open else "↑↓ choose · Enter open"]
+            keys = " · ".join(["q stop", *ways, "s send", *(["a answer"] if self.asks else [])])
+            hint = ("warning", one_line(self.note)) if self.note else ("dim", keys)
+            lines.append(painted([("", "  "), hint], width, self.theme))
+        return "\n".join(lines)
+
+
+def _in_order(below: Mapping[TaskId | None, list[LiveTask]], parent: TaskId | None, depth: int) -> Iterator[LiveTask]:
+    for one in below.get(parent, ()):
+        yield one._replace(depth=depth)
+        yield from _in_order(below, one.task.id, depth + 1)

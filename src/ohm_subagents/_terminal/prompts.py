@@ -1,0 +1,136 @@
+"""Requests of subagents, answered by the person at the terminal: one after the other, beside the live display."""
+
+from __future__ import annotations
+
+import os
+import sys
+import termios
+from contextlib import asynccontextmanager, contextmanager, nullcontext
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from ohm_subagents._terminal.command import complain
+from ohm_subagents._views.cells import one_line
+from ohm_subagents.contract.requests import Approve, Deny, Text
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+    from contextlib import AbstractAsyncContextManager
+
+    from ohm_subagents import Ohm
+    from ohm_subagents.contract.requests import Answer, Request
+
+_CTRL_C: Final = "\x03"
+_LINE_BYTES: Final = 4096
+_APPROVALS: Final[Mapping[str, Approve]] = {
+    "y": Approve(),
+    "t": Approve("task"),
+    "a": Approve("always"),
+}
+_CHOICES: Final = "[y] allow once  [t] for this task  [a] always  [n] deny, then Enter  (Ctrl-C denies)"
+
+
+def answer_hint(request: Request) -> str:
+    """Return the lines by which whoever reads the log of a program learns of a request, and how to answer it."""
+    choices = "text '…'" if request.kind == "question" else "approve  (or deny '<reason>')"
+    return f"{_shown(request)}\n  Answer it with: ohm answer {request.id} {choices}"
+
+
+def is_attended() -> bool:
+    """Return True if a person can be asked: standard input and standard error are a terminal."""
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()  # pyright: ignore[reportUnnecessaryComparison]  None when the shell closed it
+
+
+@contextmanager
+def answered_here(ohm: Ohm) -> Generator[None]:
+    """Ask the person at the terminal, if there is one, what subagents request until this is left."""
+    with ohm.answering(Prompts(_free), by="terminal") if is_attended() else nullcontext():
+        yield
+
+
+@asynccontextmanager
+async def _free() -> AsyncGenerator[None]:
+    """Lend a terminal that nobody else uses."""
+    yield
+
+
+class Prompts:
+    """Asks the person at the terminal, for one request after the other, each time that the terminal is lent."""
+
+    def __init__(self, lent: Callable[[], AbstractAsyncContextManager[None]]) -> None:
+        self._turn = anyio.Lock()
+        self._lent = lent
+
+    async def __call__(self, request: Request) -> Answer:
+        """Return the person's answer. A request that is answered elsewhere is cancelled here."""
+        async with self._turn, self._lent():
+            with typing() as terminal:
+                complain(_shown(request))
+                return await (_answered(request, terminal) if request.kind == "question" else _judged(terminal))
+
+
+async def _judged(terminal: int) -> Answer:
+    while True:
+        complain(_CHOICES)
+        typed = await typed_line(terminal)
+        if typed is None:
+            return Deny()
+        choice = typed.strip().casefold()
+        if choice in _APPROVALS:
+            return _APPROVALS[choice]
+        if choice == "n":
+            complain("Why? It is told to the subagent; may be empty.")
+            return Deny((await typed_line(terminal) or "").strip())
+        complain(f"'{one_line(typed)}' is no answer: type y, t, a or n.")
+
+
+async def _answered(request: Request, terminal: int) -> Answer:
+    whose = "a number or your own answer" if request.options else "your answer"
+    while True:
+        complain(f"Type {whose}. (Ctrl-C denies)")
+        typed = await typed_line(terminal)
+        if typed is None:
+            return Deny()
+        if words := typed.strip():
+            return text_answer(request, words)
+
+
+def text_answer(request: Request, words: str) -> Text:
+    """Return what somebody typed as the answer to a question: the number of an option is that option."""
+    numbered = {f"{number}": option for number, option in enumerate(request.options, 1)}
+    return Text(numbered.get(words.strip(), words))
+
+
+def _shown(request: Request) -> str:
+    who = f"\n{request.profile} ({request.task_id})"
+    if request.kind == "question":
+        options = [f"  {number}) {option}" for number, option in enumerate(request.options, 1)]
+        return "\n".join([f"{who} asks:", f"  {request.question}", *options])
+    why = [f"  because of {request.reason}"] if request.reason else []
+    return "\n".join([f"{who} wants to use {request.tool}:", f"  {request.arguments}", *why])
+
+
+@contextmanager
+def typing() -> Generator[int]:
+    """Let lines be typed in which Ctrl-C is a letter that ends them; what was typed before is no answer."""
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    changed = termios.tcgetattr(terminal)
+    changed[3] = changed[3] & ~termios.ISIG | termios.ICANON | termios.ECHO
+    changed[6][termios.VEOL] = _CTRL_C.encode()
+    termios.tcsetattr(terminal, termios.TCSAFLUSH, changed)
+    try:
+        yield terminal
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+
+
+async def typed_line(terminal: int) -> str | None:
+    """Return a line that was typed; None for Ctrl-C, Ctrl-D and a terminal that was closed."""
+    await anyio.wait_readable(terminal)
+    try:
+        typed = os.read(terminal, _LINE_BYTES).decode(errors="replace")
+    except OSError:
+        return None
+    return None if not typed or _CTRL_C in typed else typed.rstrip("\n")

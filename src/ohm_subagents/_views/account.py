@@ -1,0 +1,92 @@
+"""The account of a task: as keys of an envelope, and as text for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ohm_subagents._views.quantities import cost_text, counted, duration_text
+from ohm_subagents.contract.envelope_parts import RemainingBlock, UsageBlock, UsageCounts
+from ohm_subagents.contract.usage import NOTHING_USED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ohm_subagents.contract.account import Account
+    from ohm_subagents.contract.listed_task import ListedTask
+    from ohm_subagents.contract.task import Task
+    from ohm_subagents.contract.usage import Usage
+
+
+def usage_block(task: Task) -> UsageBlock | None:
+    """Return the usage of a task, with that of its tree where a task below it used something; None if none did."""
+    own, tree = task.activity.usage, task.activity.tree_usage
+    if not (tree.requests or tree.tool_calls):
+        return None
+    counts = _counts(own)
+    if tree is own:
+        return UsageBlock(**dict(counts))
+    return UsageBlock(**dict(counts), own=counts, tree=_counts(tree))
+
+
+def _counts(usage: Usage) -> UsageCounts:
+    return UsageCounts(
+        requests=usage.requests,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cached_tokens=usage.cached_tokens,
+        tool_calls=usage.tool_calls,
+        cost_usd=None if usage.cost_usd is None else str(usage.cost_usd),
+    )
+
+
+def remaining_block(task: Task) -> RemainingBlock | None:
+    """Return the rest of the budgets of a task, as at its newest event; None where nothing limits it."""
+    account = task.activity.account
+    left = None if account is None else account.remaining
+    if left is None:
+        return None
+    return RemainingBlock(
+        requests=left.requests,
+        tokens=left.tokens,
+        cost_usd=None if left.cost_usd is None else str(left.cost_usd),
+        tool_calls=left.tool_calls,
+        spawns=left.spawns,
+        wall_ms=left.wall_ms(task.updated_ms),
+    )
+
+
+def used_text(usage: Usage) -> str:
+    """Write requests, tokens, tool calls and cost, each only where there are any; empty if there are none."""
+    parts = [counted(usage.requests, "request")] if usage.requests else []
+    if usage.input_tokens or usage.output_tokens:
+        parts.append(f"{usage.input_tokens:,} tokens in ({usage.cached_tokens:,} cached), {usage.output_tokens:,} out")
+    parts += [counted(usage.tool_calls, "tool call")] if usage.tool_calls else []
+    return " · ".join(parts + ([] if usage.cost_usd is None else [cost_text(usage.cost_usd)]))
+
+
+def remaining_text(account: Account | None, *, at_ms: int) -> str:
+    """Write what is left of each budget of a task, in epoch milliseconds `at_ms`; empty where nothing limits it."""
+    left = None if account is None else account.remaining
+    if left is None:
+        return ""
+    wall_ms = left.wall_ms(at_ms)
+    parts = [] if left.requests is None else [counted(left.requests, "request")]
+    parts += [] if left.tokens is None else [f"{left.tokens:,} tokens"]
+    parts += [] if left.cost_usd is None else [cost_text(left.cost_usd)]
+    parts += [] if left.tool_calls is None else [counted(left.tool_calls, "tool call")]
+    parts += [] if left.spawns is None else [counted(left.spawns, "task")]
+    return " · ".join(parts + ([] if wall_ms is None else [duration_text(wall_ms)]))
+
+
+def cost_text_of(task: ListedTask, *, now_ms: int) -> str:
+    """Write what a task used itself, with tasks below it that used something, and what is left of its budgets."""
+    own = used_text(task.usage) or "nothing used"
+    used = own if task.tree_usage is task.usage else f"own: {own} · tree: {used_text(task.tree_usage)}"
+    left = remaining_text(task.account, at_ms=now_ms if task.ended_ms is None else task.ended_ms)
+    return f"{used} · left: {left}" if left else used
+
+
+def total_line(tasks: Sequence[ListedTask]) -> str:
+    """Write what several tasks used themselves, so that none counts twice, whatever is below what."""
+    used = sum((task.usage for task in tasks), NOTHING_USED)
+    return f"{counted(len(tasks), 'task')} in all: {used_text(used) or 'nothing used'}"

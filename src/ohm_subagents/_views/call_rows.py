@@ -1,0 +1,115 @@
+"""The tool calls of a task, one row each: `○` while it goes on, then `✓` or `✕` in its place."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ohm_subagents._views.cells import one_line, printable
+from ohm_subagents._views.task_texts import DONE, FAILED
+from ohm_subagents._views.tool_calls import call_subject, changed_lines, named_call
+from ohm_subagents._views.tree import status_marker
+from ohm_subagents.contract.events import ToolEnded, ToolStarted, ToolUpdated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ohm_subagents._views.spans import Span
+    from ohm_subagents.contract.events import Recorded, ToolStatus
+    from ohm_subagents.contract.task import Task
+
+_GIST_CHARS: Final = 200
+_SLOW_MS: Final = 1_000
+_LIKE_JSON: Final = ('{"', "{\n", "[{", '["', "[\n")
+_CHANGE_TOKENS: Final = {"+": "success", "-": "error"}
+
+
+class SeenCall(NamedTuple):
+    """A tool call, as far as it has come."""
+
+    tool: str
+    """The name of the tool."""
+    args: str
+    """The arguments as text."""
+    began_ms: int | None
+    """The start in epoch milliseconds; None where it is not kept."""
+    status: ToolStatus | None = None
+    """The end; None while it goes on."""
+    text: str = ""
+    """The newest piece of its output, and at the end all of it."""
+    ended_ms: int | None = None
+    """The end in epoch milliseconds."""
+
+
+def seen_calls(events: Iterable[Recorded]) -> list[SeenCall]:
+    """Return the calls that events tell of, in the order of their starts."""
+    calls: list[SeenCall] = []
+    places: dict[str, int] = {}
+    for at_ms, event in ((one.at_ms, one.event) for one in events):
+        match event:
+            case ToolStarted():
+                places[event.call_id] = len(calls)
+                calls.append(SeenCall(event.tool, event.args, at_ms))
+            case ToolUpdated() | ToolEnded():
+                if event.call_id not in places:  # its start is not kept any more
+                    places[event.call_id] = len(calls)
+                    calls.append(SeenCall(event.tool, "", None))
+                place = places[event.call_id]
+                if isinstance(event, ToolUpdated):
+                    calls[place] = calls[place]._replace(text=event.text)
+                else:
+                    del places[event.call_id]
+                    calls[place] = calls[place]._replace(status=event.status, text=event.text, ended_ms=at_ms)
+            case _:  # no other event is about a tool, and a new one is not either unless it is added above
+                pass
+    return calls
+
+
+def call_row(call: SeenCall, task: Task, *, now_ms: int) -> list[Span]:
+    """Return the row of a call: its tool, its subject, the gist of its output, and its time if that is long.
+
+    A call that a settled task left open has been cut off.
+    """
+    is_open = call.status is None and not task.is_terminal
+    cwd = "" if task.launch is None else task.launch.cwd
+    took_ms = 0 if call.began_ms is None else (now_ms if is_open else call.ended_ms or call.began_ms) - call.began_ms
+    if is_open:
+        mark: Span = ("accent", status_marker("running", took_ms))
+    else:
+        mark = ("success", DONE) if call.status == "success" else ("error", FAILED)
+    subject = call_subject(call.tool, call.args, cwd)
+    row = [mark, ("", " "), ("bold", one_line(call.tool[:_GIST_CHARS])), ("", f" {subject}" if subject else "")]
+    if took_ms >= _SLOW_MS:
+        row.append(("dim", f" · {clock_text(took_ms)}"))
+    is_said = call.status != "success" or named_call(call.tool, call.args).kind != "edit"
+    if is_said and (gist := _gist(call.text, call.status)):
+        row.append(("error" if call.status == "error" else "dim", f" · {gist}"))
+    return row
+
+
+def change_rows(call: SeenCall, limit: int) -> list[list[Span]]:
+    """Return the lines of the change that a call makes in a file, at most `limit`; none for any other call."""
+    lines = () if call.status == "error" or limit <= 0 else changed_lines(call.tool, call.args)
+    more = len(lines) - limit
+    shown = lines if more <= 0 else (*lines[: limit - 1], f"… {more + 1} more lines")
+    return [[(_CHANGE_TOKENS.get(line[:1], "dim"), printable(line).expandtabs(4))] for line in shown]
+
+
+def clock_text(ms: int) -> str:
+    """Write `12s`, `3m 05s`, or `2h 05m`."""
+    seconds = max(0, ms) // 1000
+    minutes, seconds = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}h {minutes:02}m" if hours else f"{minutes}m {seconds:02}s" if minutes else f"{seconds}s"
+
+
+@lru_cache(maxsize=512)
+def _gist(text: str, status: ToolStatus | None) -> str:
+    """Return one line about an output: itself if it is one, or how much it is; of a failure its first line."""
+    said = text[:_GIST_CHARS].strip()
+    if said.startswith(_LIKE_JSON):
+        return f"{len(text):,} characters"
+    lines = text.strip().count("\n") + 1
+    if lines == 1 or status == "error":
+        return one_line(said.split("\n", 1)[0])
+    return one_line(text[-_GIST_CHARS:].strip().rsplit("\n", 1)[-1]) if status is None else f"{lines:,} lines"

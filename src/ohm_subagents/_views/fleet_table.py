@@ -1,0 +1,97 @@
+"""The tasks of all processes as a table for a screen: clocks and costs, sorted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
+
+from ohm_subagents._views.account import remaining_text
+from ohm_subagents._views.call_rows import clock_text
+from ohm_subagents._views.cells import cells, fit, one_line
+from ohm_subagents._views.quantities import cost_text, counted
+from ohm_subagents._views.spans import painted
+from ohm_subagents._views.task_texts import STATUS_TOKENS, elapsed_ms
+from ohm_subagents._views.tree import status_marker
+from ohm_subagents.contract.listed_task import ListedTask  # noqa: TC001  the types of a public record are read at run time
+from ohm_subagents.contract.usage import NOTHING_USED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ohm_subagents._views.theme import Theme
+
+FleetSort = Literal["cost", "time", "tokens", "profile"]
+FLEET_SORTS: Final[tuple[FleetSort, ...]] = get_args(FleetSort)
+_HEADS: Final = ("", "profile", "process", "time", "requests", "tokens", "cost", "task")
+_LEFT: Final = frozenset({0, 1, 2, 7})
+"""The columns that begin at the left; numbers end at the right."""
+_LONGEST: Final = 24
+
+
+class FleetRow(NamedTuple):
+    """A task of any process."""
+
+    task: ListedTask
+    """The task as a list shows it."""
+    where: str = ""
+    """Who runs it (`Store.owner`); empty for a settled one."""
+
+
+def fleet_lines(
+    rows: Sequence[FleetRow], *, sort: FleetSort, now_ms: int, width: int, height: int, theme: Theme
+) -> list[str]:
+    """Draw a line of sums, one of heads, and one for each task, in at most `height` lines of `width` cells.
+
+    What a task used is that of its whole tree; the sums count each task once.
+    """
+    used = sum((row.task.usage for row in rows), NOTHING_USED)
+    running = sum(row.task.status == "running" for row in rows)
+    cost = "" if used.cost_usd is None else f" · {cost_text(used.cost_usd)}"
+    sums = f"{counted(len(rows), 'task')}, {running} running{cost} · sorted by {sort}"
+    ordered = sorted(rows, key=lambda row: _key(row, sort, now_ms))
+    room = max(0, height - 2)
+    shown = ordered if len(ordered) <= room else ordered[: max(0, room - 1)]
+    table = [_HEADS, *(_written(row, now_ms) for row in shown)]
+    widths = [max(cells(line[at]) for line in table) for at in range(len(_HEADS) - 1)]
+    lines = [painted([("bold", sums)], width, theme)]
+    for line, row in zip(table, (None, *shown), strict=True):
+        padded = [
+            text + " " * (space - cells(text)) if at in _LEFT else " " * (space - cells(text)) + text
+            for at, (text, space) in enumerate(zip(line, (*widths, 0), strict=True))
+        ]
+        token = "muted" if row is None else STATUS_TOKENS[row.task.status]
+        lines.append(
+            painted([(token, padded[0]), ("muted" if row is None else "", "  ".join(["", *padded[1:]]))], width, theme)
+        )
+    if len(shown) < len(ordered):
+        lines.append(painted([("dim", f"… and {len(ordered) - len(shown)} more")], width, theme))
+    return lines[: max(1, height)]
+
+
+def _key(row: FleetRow, sort: FleetSort, now_ms: int) -> tuple[float, str]:
+    used = row.task.tree_usage
+    match sort:
+        case "cost":
+            return -float(used.cost_usd or 0), row.task.id
+        case "time":
+            return -elapsed_ms(row.task, now_ms=now_ms), row.task.id
+        case "tokens":
+            return -(used.input_tokens + used.output_tokens), row.task.id
+        case "profile":
+            return 0, f"{row.task.profile} {row.task.id}"
+
+
+def _written(row: FleetRow, now_ms: int) -> tuple[str, ...]:
+    task, used = row.task, row.task.tree_usage
+    taken_ms = elapsed_ms(task, now_ms=now_ms)
+    left = remaining_text(task.account, at_ms=now_ms if task.ended_ms is None else task.ended_ms)
+    title = one_line(" · ".join([task.id, task.description, *([f"left: {left}"] if left else [])]))
+    return (
+        status_marker(task.status, taken_ms),
+        fit(one_line(task.profile), _LONGEST),
+        one_line(row.where or task.status),
+        clock_text(taken_ms),
+        f"{used.requests:,}",
+        f"{used.input_tokens + used.output_tokens:,}",
+        "-" if used.cost_usd is None else cost_text(used.cost_usd),
+        title,
+    )

@@ -1,0 +1,233 @@
+"""Tasks, at work or settled, as a person at a terminal sees them: one row a tool call, in the colours of a theme."""
+
+from __future__ import annotations
+
+import re
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ohm_subagents._views.call_rows import call_row, change_rows, seen_calls
+from ohm_subagents._views.cells import fit, last_lines, one_line, printable, wrapped
+from ohm_subagents._views.quantities import usage_parts
+from ohm_subagents._views.spans import Span, painted, span_cells
+from ohm_subagents._views.task_texts import STATUS_TOKENS, UPDATED, elapsed_ms, task_title
+from ohm_subagents._views.tool_calls import call_subject
+from ohm_subagents._views.tree import BLANK, BRANCH, DOWN, LAST, MIN_WIDTH, PREFIX, status_marker
+from ohm_subagents._views.work_facts import work_facts
+from ohm_subagents.contract.events import RequestHeld  # noqa: TC001  the types of a public record are read at run time
+from ohm_subagents.contract.task import UNAVAILABLE, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ohm_subagents._views.theme import Theme
+    from ohm_subagents.contract.requests import Request
+
+    Line = list[Span]
+
+WHOLE: Final = 10_000
+"""A height with room for everything."""
+_PROMPT_LINES: Final = 3
+_SAID_LINES: Final = 8
+_SAID_CHARS: Final = 4_000
+_MOST_ROWS: Final = 20
+_MOST_NOTES: Final = 2
+_CHANGED_LINES: Final = 8
+_LEAST_TITLE: Final = 12
+_WORD: Final = re.compile(r"\w")
+_HELD: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "slots": "Waits for a free slot: {} answers other requests.",
+        "rate_limit": "Waits: {} asked to slow down.",
+        "budget": "Waits: other requests have reserved the rest of the budget.",
+    }
+)
+
+
+class LiveTask(NamedTuple):
+    """A task, and what only its events tell."""
+
+    task: Task
+    """The newest state."""
+    thinking: str = ""
+    """The end of what its model thinks, while it does nothing else."""
+    held: RequestHeld | None = None
+    """The model request that waits; None while none does."""
+    depth: int = 0
+    """The number of shown tasks that it is below."""
+
+
+def task_block(
+    live: LiveTask, *, now_ms: int, width: int, height: int = WHOLE, theme: Theme, is_chosen: bool = False
+) -> list[str]:
+    """Draw a task as a tree: prompt, tool calls with changes of files, and what it says, waits for, or how it ended.
+
+    At most `height` lines, if that is 3 or more, of at most `width` cells; the newest rows stay.
+    """
+    indent, width = "  " * live.depth, max(MIN_WIDTH, width)
+    inner = max(MIN_WIDTH, width - len(indent)) - PREFIX
+    last = _last(live, inner, min(_SAID_LINES, max(1, (height - 1) // 2)))
+    room = height - 1 - len(last)
+    prompt = _prompt(live.task, inner, min(_PROMPT_LINES, room // 3))
+    blocks = [*([prompt] if prompt else []), *_rows(live, now_ms, room - len(prompt)), last]
+    lines = [task_line(live, now_ms=now_ms, width=width, theme=theme, is_chosen=is_chosen)]
+    for number, block in enumerate(blocks, 1):
+        first, following = (LAST, BLANK) if number == len(blocks) else (BRANCH, DOWN)
+        for at, line in enumerate(block):
+            lines.append(painted([("dim", indent + (following if at else first)), *line], width, theme))
+    return lines
+
+
+def task_line(live: LiveTask, *, now_ms: int, width: int, theme: Theme, is_chosen: bool = False) -> str:
+    """Draw the title of a task; while it works with its time, tool calls, tokens, cost and what is left."""
+    width = max(MIN_WIDTH, width)
+    head = _head(live, now_ms, is_chosen=is_chosen)
+    tail = [] if live.task.is_terminal else _facts(live, now_ms, width // 2)
+    title = _title(live.task, max(_LEAST_TITLE, width - span_cells(head) - span_cells(tail)))
+    return painted([*head, *title, *tail], width, theme)
+
+
+def brief_line(
+    live: LiveTask, *, now_ms: int, width: int, theme: Theme, is_chosen: bool = False, with_kind: bool = True
+) -> str:
+    """Draw a task in one line with what it does now, or how it ended; without its type if others have the same."""
+    width = max(MIN_WIDTH, width)
+    head, tail = _head(live, now_ms, is_chosen=is_chosen), _facts(live, now_ms, width // 4)
+    title = _title(live.task, max(_LEAST_TITLE, width * 2 // 5 - span_cells(head)), with_kind=with_kind)
+    return painted([*head, *title, *tail, ("dim", " · "), *_activity(live, now_ms)], width, theme)
+
+
+def _facts(live: LiveTask, now_ms: int, room: int) -> list[Span]:
+    return work_facts(live.task, now_ms=now_ms, room=room, is_held=live.held is not None)
+
+
+def _head(live: LiveTask, now_ms: int, *, is_chosen: bool = False) -> list[Span]:
+    task = live.task
+    token, mark = STATUS_TOKENS[task.status], status_marker(task.status, elapsed_ms(task, now_ms=now_ms))
+    if task.status == "queued":
+        mark = UPDATED  # nothing moves yet
+    if task.requests and not task.is_terminal:
+        token, mark = "warning", "?"
+    return [("accent", "▸ " if is_chosen else "  "), ("", "  " * live.depth), (token, mark), ("", " ")]
+
+
+def _title(task: Task, room: int, *, with_kind: bool = True) -> list[Span]:
+    asked = task.assignment
+    kind, title = one_line(task_title(asked.profile, "")), one_line(asked.description[:_SAID_CHARS])
+    if not title:
+        return [("bold", kind)]
+    first: list[Span] = [("bold", kind), ("", " · ")] if with_kind else []
+    return [*first, ("", fit(title, max(_LEAST_TITLE, room - span_cells(first))))]
+
+
+def _activity(live: LiveTask, now_ms: int) -> list[Span]:
+    """Return what a task does now, or how it ended, on one line."""
+    task = live.task
+    if task.is_terminal:
+        message = task.error.message[:_SAID_CHARS] if task.error else (task.output or task.text).strip()[-_SAID_CHARS:]
+        token = "error" if task.error else "dim"
+        return [(token, one_line(message.split("\n", 1)[0]) if task.error else _newest_words(message))]
+    waiting = _waiting(live)
+    if waiting:
+        return waiting[0]
+    opened = [call for call in seen_calls(task.activity.calls) if call.status is None]
+    if opened:
+        return call_row(opened[-1], task, now_ms=now_ms)
+    return [("dim", _newest_words(live.thinking or _said(task)) or "Working...")]
+
+
+def _newest_words(text: str) -> str:
+    """Return the last line that has a word in it."""
+    return next((one_line(line) for line in reversed(text.split("\n")) if _WORD.search(line)), "")
+
+
+def _prompt(task: Task, width: int, limit: int) -> list[list[Span]]:
+    """Return the first lines of the prompt, if it says more than the title."""
+    prompt = task.assignment.prompt[:_SAID_CHARS].strip()
+    if limit <= 0 or one_line(prompt) == one_line(task.assignment.description[:_SAID_CHARS]):
+        return []
+    lines = [*wrapped(prompt, width)]
+    cut = [*lines[: limit - 1], fit(f"{lines[limit - 1]}…", width)] if len(lines) > limit else lines
+    return [[("muted", line)] for line in cut]
+
+
+def _rows(live: LiveTask, now_ms: int, room: int) -> list[list[Line]]:
+    """Return the newest tool calls, below a note that counts the others, with changes of files; then the newest notes.
+
+    In all at most `room` lines.
+    """
+    task, calls = live.task, seen_calls(live.task.activity.calls)
+    said = () if task.is_terminal else task.diagnostics[-_MOST_NOTES:]
+    notes: list[list[Line]] = [
+        [[("warning", f"! {one_line(one.text[:_SAID_CHARS])}")]] for one in said[: max(0, room - 2)]
+    ]
+    total, most = max(task.activity.usage.tool_calls, len(calls)), max(0, min(_MOST_ROWS, room - len(notes)))
+    if total > most == room - len(notes):
+        most -= 1  # for the note
+    shown = calls[-most:] if most > 0 else []
+    hidden = total - len(shown)
+    blocks: list[list[Line]] = []
+    spare = room - len(notes) - len(shown) - bool(hidden)
+    for call in reversed(shown):
+        changes = change_rows(call, min(_CHANGED_LINES, spare))
+        spare -= len(changes)
+        blocks.append([call_row(call, task, now_ms=now_ms), *changes])
+    if hidden and room > len(notes):
+        blocks.append([[("dim", f"{UPDATED} {hidden} earlier tool call(s)")]])
+    return [*reversed(blocks), *notes]
+
+
+def _last(live: LiveTask, width: int, limit: int) -> list[list[Span]]:
+    """Return the end of what it says, and what it waits for or thinks; of a settled task how it ended."""
+    task = live.task
+    if task.is_terminal:
+        return [_ending(task)]
+    waiting = _waiting(live)[:limit]
+    if not waiting and live.thinking:
+        waiting = [[("dim", f"Thinking: {line}") for line in last_lines(one_line(live.thinking), width=width, limit=1)]]
+    room = limit - len(waiting)
+    said = last_lines(printable(_said(task)).strip(), width=width, limit=room) if room else []
+    return [*([("", line)] for line in said), *waiting] or [[("dim", "Working...")]]
+
+
+def _ending(task: Task) -> list[Span]:
+    route = task.route
+    who = route.runtime if route.model == UNAVAILABLE else f"{route.provider}/{route.model}"
+    seconds = elapsed_ms(task, now_ms=task.updated_ms) / 1000
+    parts = [one_line(who), *usage_parts(task.activity.usage)]
+    said = f"{task.status.capitalize()} after {seconds:.1f}s"
+    return [(STATUS_TOKENS[task.status], said), *(("dim", f" · {part}") for part in parts)]
+
+
+def _waiting(live: LiveTask) -> list[list[Span]]:
+    """Return what a task waits for: an answer, its turn, a provider or a budget."""
+    task = live.task
+    if task.requests:
+        return [[("warning", _asks(request))] for request in task.requests]
+    if task.status == "queued":
+        return [[("muted", "Waits for its turn.")]]
+    if live.held is not None:
+        return [[("warning", _HELD[live.held.why].format(one_line(live.held.provider)))]]
+    return []
+
+
+def _asks(request: Request) -> str:
+    said = request.question
+    if request.kind == "tool":
+        said = f"{request.tool} {call_subject(request.tool, request.arguments)}"
+        said += f" ({request.reason})" if request.reason else ""
+    elif request.options:
+        said += f" ({' / '.join(request.options)})"
+    return one_line(f"Asks ({request.id}): {said[:_SAID_CHARS]}")
+
+
+def _said(task: Task) -> str:
+    """Return the end of what the assistant said, without joining all of it."""
+    pieces: list[str] = []
+    length = 0
+    for piece in reversed(task.activity.said):
+        pieces.append(piece[-_SAID_CHARS:])
+        length += len(piece)
+        if length >= _SAID_CHARS:
+            break
+    return "".join(reversed(pieces))

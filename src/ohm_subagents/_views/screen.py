@@ -1,0 +1,82 @@
+"""Several tasks on a screen of so many lines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._views.call_rows import clock_text
+from ohm_subagents._views.live_tree import brief_line, task_block
+from ohm_subagents._views.quantities import usage_parts
+from ohm_subagents._views.spans import painted
+from ohm_subagents._views.task_texts import STATUS_TOKENS, UPDATED
+from ohm_subagents._views.tree import MIN_WIDTH
+from ohm_subagents.contract.usage import NOTHING_USED
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ohm_subagents._views.live_tree import LiveTask
+    from ohm_subagents._views.spans import Span
+    from ohm_subagents._views.theme import Theme
+
+_TOKENS: Final[Mapping[str, str]] = MappingProxyType({**dict(STATUS_TOKENS.items()), "asking": "warning"})
+_ORDER: Final = ("asking", "running", "queued", "failed", "cancelled", "succeeded")
+"""The first ones are shown where there is not room for all."""
+
+
+def screen_lines(
+    tasks: Sequence[LiveTask], *, now_ms: int, width: int, height: int, theme: Theme, chosen: str | None = None
+) -> list[str]:
+    """Draw tasks on a screen of `height` lines: one as a tree; of several a line each, and trees where there is room.
+
+    Where there is room for none of some, those that have settled are left out first. `chosen` is the id of the task
+    that is marked.
+    """
+    if len(tasks) == 1:
+        return task_block(tasks[0], now_ms=now_ms, width=width, height=height, theme=theme)
+    shown = _fitting(tasks, height - 1)
+    active = sum(not one.task.is_terminal for one in shown)
+    spare = (height - 1 - len(shown) - (len(shown) < len(tasks))) // max(1, active)
+    with_kind = len({one.task.assignment.profile for one in tasks}) > 1
+    lines = [painted(total_spans(tasks, now_ms=now_ms), max(MIN_WIDTH, width), theme)]
+    for one in shown:
+        is_tree = spare > 1 and not one.task.is_terminal
+        is_chosen = one.task.id == chosen
+        if is_tree:
+            lines += task_block(one, now_ms=now_ms, width=width, height=1 + spare, theme=theme, is_chosen=is_chosen)
+        else:
+            lines.append(
+                brief_line(one, now_ms=now_ms, width=width, theme=theme, is_chosen=is_chosen, with_kind=with_kind)
+            )
+    if len(shown) < len(tasks):
+        lines.append(painted([("dim", f"  {UPDATED} {len(tasks) - len(shown)} more")], width, theme))
+    return lines
+
+
+def total_spans(tasks: Sequence[LiveTask], *, now_ms: int) -> list[Span]:
+    """Return how many tasks there are of each kind, and what they have used and taken in all."""
+    counts = Counter(_state(one) for one in tasks)
+    parts: list[Span] = [
+        (_TOKENS[state], f"{counts[state]} {'done' if state == 'succeeded' else state}")
+        for state in _ORDER
+        if counts[state]
+    ]
+    used = sum((one.task.activity.usage for one in tasks), NOTHING_USED)
+    began_ms = min((one.task.assignment.created_ms for one in tasks), default=now_ms)
+    ended_ms = max((one.task.ended_ms or now_ms for one in tasks), default=now_ms)
+    parts += [("dim", part) for part in (clock_text(ended_ms - began_ms), *usage_parts(used))]
+    return [span for part in parts for span in (("dim", " · "), part)][1:]
+
+
+def _state(live: LiveTask) -> str:
+    return "asking" if live.task.requests and not live.task.is_terminal else live.task.status
+
+
+def _fitting(tasks: Sequence[LiveTask], room: int) -> Sequence[LiveTask]:
+    """Return the tasks that there is room for, in their order; a note takes the last line if some are left out."""
+    if len(tasks) <= room:
+        return tasks
+    kept = {one.task.id for one in sorted(tasks, key=lambda one: _ORDER.index(_state(one)))[: max(1, room - 1)]}
+    return [one for one in tasks if one.task.id in kept]

@@ -1,0 +1,173 @@
+"""Tool calls in words: the subject of each, and the change of a file; pure, for our tools and those of other agents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping  # noqa: TC003  the types of a public record are read at run time
+from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from pydantic import JsonValue  # noqa: TC002  the types of a public record are read at run time
+
+from ohm_subagents._views.cells import one_line
+from ohm_subagents._views.messages import arguments_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+CallKind: TypeAlias = Literal["read", "edit", "search", "execute", "fetch", "think", "other"]
+MAX_SUBJECT: Final = 500
+"""The most characters of one argument in a subject: a row has room for less."""
+_MOST_CHANGED: Final = 20_000
+"""The most characters of a change that are compared."""
+_KINDS: Final[Mapping[str, CallKind]] = MappingProxyType(
+    {
+        **dict.fromkeys(("read", "read_file", "readfile", "notebookread", "view"), "read"),
+        **dict.fromkeys(("edit", "multiedit", "notebookedit", "write", "write_file", "replace", "apply_patch"), "edit"),
+        **dict.fromkeys(
+            ("grep", "glob", "find", "ls", "list", "code_search", "grep_search", "list_directory"), "search"
+        ),
+        **dict.fromkeys(("bash", "shell", "exec_command", "run_shell_command"), "execute"),
+        **dict.fromkeys(("webfetch", "web_fetch", "websearch", "web_search", "google_web_search"), "fetch"),
+        **dict.fromkeys(
+            ("write_todos", "edit_todos", "list_todos", "todowrite", "todoread", "subagent_finalize"), "think"
+        ),
+    }
+)
+_SUBJECTS: Final = ("command", "pattern", "query", "url", "description")
+_PATHS: Final = ("path", "file_path", "filePath", "filename", "notebook_path")
+_OLD: Final = ("oldText", "old_text", "old_string", "oldString")
+_NEW: Final = ("newText", "new_text", "new_string", "newString", "content")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileChange:
+    """One piece of a file, before and after."""
+
+    old: str | None
+    """The text that is replaced; None where only the new one is known."""
+    new: str
+    """The text in its place."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedCall:
+    """A call of a tool, by its name and its arguments."""
+
+    tool: str
+    """The name of the tool."""
+    text: str
+    """The arguments as the text that they came as."""
+    arguments: Mapping[str, JsonValue]
+    """The arguments, empty where the text is no JSON object."""
+
+    @property
+    def kind(self) -> CallKind:
+        """The kind of the tool, by its name."""
+        return _KINDS.get(self.tool.casefold(), "other")
+
+    @property
+    def path(self) -> str | None:
+        """The file or directory that it is about, as it was written."""
+        return _first(self.arguments, _PATHS)
+
+    @property
+    def line(self) -> int | None:
+        """The line of the file at which it begins, where it says one."""
+        said = next((self.arguments[key] for key in ("line", "offset") if key in self.arguments), None)
+        return said if isinstance(said, int) and not isinstance(said, bool) and said >= 0 else None
+
+    @property
+    def changes(self) -> tuple[FileChange, ...]:
+        """The changes of the file, as far as the arguments tell them."""
+        if self.kind != "edit" or self.path is None:
+            return ()
+        edits = self.arguments.get("edits")
+        pieces = [one for one in edits if isinstance(one, dict)] if isinstance(edits, list) else [self.arguments]
+        found = [(_first(one, _OLD), _first(one, _NEW)) for one in pieces]
+        return tuple(FileChange(old=old, new=new) for old, new in found if new is not None)
+
+    def subject(self, cwd: str = "") -> str:
+        """Return what the call is about, on one line: never JSON. A path below `cwd` is relative to it."""
+        path = "" if self.path is None else _below(one_line(self.path[:MAX_SUBJECT]), cwd)
+        match self.kind:
+            case "read" if path:
+                return path + _span(self.line, self.arguments.get("limit"))
+            case "edit" if path:
+                return f"{path}{_counts(self.changes)}"
+            case "search":
+                wanted = _short(_first(self.arguments, ("pattern", "query")))
+                return f"{wanted} in {path}" if wanted and path else wanted or path or self._named(cwd)
+            case _:
+                return _short(_first(self.arguments, _SUBJECTS)) or path or self._named(cwd)
+
+    def _named(self, cwd: str) -> str:
+        """Return arguments that are not known by name."""
+        if not self.arguments:
+            return "" if self.text.lstrip()[:1] in {"{", "["} else _short(self.text)
+        plain = (
+            f"{one_line(name)}: {_below(_short(value), cwd) if isinstance(value, str) else value}"
+            for name, value in self.arguments.items()
+            if isinstance(value, str | int | float)
+        )
+        return ", ".join(plain)[:MAX_SUBJECT]
+
+
+@lru_cache(maxsize=512)
+def named_call(tool: str, text: str) -> NamedCall:
+    """Return a call of a tool by the text of its arguments, which is read as JSON."""
+    return NamedCall(tool=tool, text=text, arguments=arguments_in(text))
+
+
+@lru_cache(maxsize=512)
+def call_subject(tool: str, text: str, cwd: str = "") -> str:
+    """Return what a call is about, on one line: see `NamedCall.subject`."""
+    return named_call(tool, text).subject(cwd)
+
+
+@lru_cache(maxsize=128)
+def changed_lines(tool: str, text: str) -> tuple[str, ...]:
+    """Return the lines of the change that a call makes: those that go (`-`), come (`+`), and stay (` `) around them.
+
+    Of a long change its first lines, cut where they are longer than a terminal is wide.
+    """
+    return tuple(line[:MAX_SUBJECT] for change in named_call(tool, text).changes for line in _diff(change))
+
+
+def _diff(change: FileChange) -> Iterator[str]:
+    new = change.new[:_MOST_CHANGED].splitlines()
+    if change.old is None:
+        yield from (f"+ {line}" for line in new)
+        return
+    from difflib import unified_diff  # noqa: PLC0415  only the change of a file needs it
+
+    old = change.old[:_MOST_CHANGED].splitlines()
+    for number, line in enumerate(unified_diff(old, new, n=1, lineterm="")):
+        if number > 1 and not line.startswith("@@"):  # the first two are names of files
+            yield f"{line[0]} {line[1:]}"
+
+
+def _counts(changes: Sequence[FileChange]) -> str:
+    added = sum(len(one.new.splitlines()) for one in changes)
+    removed = sum(len((one.old or "").splitlines()) for one in changes)
+    return (f" +{added}" if added else "") + (f" -{removed}" if removed else "")
+
+
+def _span(first: int | None, count: JsonValue) -> str:
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        return "" if first is None else f":{first}"
+    return f":{first or 1}-{(first or 1) + count - 1}"
+
+
+def _below(path: str, cwd: str) -> str:
+    inside = f"{cwd.rstrip('/')}/"
+    return path.removeprefix(inside) or "." if cwd and path.startswith(inside) else path
+
+
+def _short(text: str | None) -> str:
+    return "" if text is None else one_line(text[:MAX_SUBJECT])
+
+
+def _first(arguments: Mapping[str, JsonValue], names: Sequence[str]) -> str | None:
+    return next((value for name in names if isinstance(value := arguments.get(name), str)), None)

@@ -1,0 +1,60 @@
+"""How far a task is, in numbers: time, tool calls, cost, what is left, tokens, todos."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._views.account import remaining_text
+from ohm_subagents._views.call_rows import clock_text
+from ohm_subagents._views.cells import one_line
+from ohm_subagents._views.quantities import cost_text, counted
+from ohm_subagents._views.spans import span_cells
+from ohm_subagents._views.task_texts import elapsed_ms
+from ohm_subagents._views.todo_count import TODO_TOOLS, todos_in
+from ohm_subagents.contract.events import ToolEnded
+from ohm_subagents.contract.task import UNAVAILABLE
+
+if TYPE_CHECKING:
+    from ohm_subagents._views.spans import Span
+    from ohm_subagents.contract.task import Task
+
+_QUIET_MS: Final = 30_000
+"""A task that has made no progress for so long says so."""
+
+
+def work_facts(task: Task, *, now_ms: int, room: int, is_held: bool) -> list[Span]:
+    """Return what is known of the work in numbers, as much as fits; the time first."""
+    usage, account = task.activity.tree_usage, task.activity.account
+    tokens = usage.input_tokens + usage.output_tokens
+    texts = [_time(task, now_ms), *_todos(task)]
+    texts += [counted(usage.tool_calls, "tool")] if usage.tool_calls else []
+    texts += [] if usage.cost_usd is None else [cost_text(usage.cost_usd)]
+    left = "" if task.is_terminal else remaining_text(account, at_ms=now_ms)
+    texts += [f"{left} left"] if left else []
+    texts += [f"{tokens:,} tokens"] if tokens else []
+    texts += [one_line(f"{task.route.provider}/{task.route.model}")] if task.route.model != UNAVAILABLE else []
+    spans: list[Span] = []
+    for text in texts:
+        if spans and span_cells(spans) + len(text) + 3 > room:
+            break
+        spans.append(("dim", f" · {text}"))
+    quiet_ms = now_ms - (task.activity.progress_ms or task.started_ms or now_ms)
+    if quiet_ms >= _QUIET_MS and task.status == "running" and not task.requests and not is_held:
+        spans.append(("warning", f" · quiet for {clock_text(quiet_ms)}"))
+    return spans
+
+
+def _time(task: Task, now_ms: int) -> str:
+    """Return the time that a task has worked; once half of it is over, with the time that a run has."""
+    taken_ms = elapsed_ms(task, now_ms=now_ms)
+    soft_ms = 0 if task.launch is None or task.is_terminal else task.launch.limits.soft_ms
+    return clock_text(taken_ms) + (f" of {clock_text(soft_ms)}" if 0 < soft_ms <= 2 * taken_ms else "")
+
+
+def _todos(task: Task) -> list[str]:
+    """Return how far the newest todo list is, unless all of it is done."""
+    for recorded in reversed(task.activity.calls):
+        event = recorded.event
+        if isinstance(event, ToolEnded) and event.tool in TODO_TOOLS and (todos := todos_in(event.text)) is not None:
+            return [] if todos.completed == todos.total else [f"{todos.completed}/{todos.total} todos"]
+    return []

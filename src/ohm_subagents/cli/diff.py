@@ -1,0 +1,38 @@
+"""`ohm diff <id>`: what a task did to files of its own."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ohm_subagents.commands import SUCCESS, TASK_FAILED, complain, is_terminal, print_text
+from ohm_subagents.config import process_env
+from ohm_subagents.contract.result import Err
+from ohm_subagents.workspaces import GitWorkspaces
+
+if TYPE_CHECKING:
+    from ohm_subagents.config import OhmConfig
+    from ohm_subagents.contract.task import Task
+    from ohm_subagents.store import Store
+
+
+async def print_diff(cwd: Path, task: Task, _store: Store, _config: OhmConfig) -> int:
+    """Print the changes as a patch, in a pipe byte for byte; return the exit code."""
+    workspaces = GitWorkspaces.of(process_env())
+    if isinstance(workspaces, Err):
+        complain(workspaces.err_value)
+        return TASK_FAILED
+    patch = await workspaces.ok_value.diff(Path(task.assignment.cwd or cwd), task.id)
+    if isinstance(patch, Err):
+        complain(patch.err_value)
+        return TASK_FAILED
+    if not patch.ok_value:
+        complain(f"Task '{task.id}' has changed no files of its own.")
+    elif is_terminal():
+        print_text(os.fsdecode(patch.ok_value).rstrip("\n"))
+    else:
+        sys.stdout.buffer.write(patch.ok_value)
+        sys.stdout.flush()
+    return SUCCESS

@@ -1,0 +1,51 @@
+"""`ohm tasks --cost --by`: what tasks have used, added up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from ohm_subagents.cli.reading import NOTHING_KEPT
+from ohm_subagents.commands import SUCCESS, complain, print_json, print_text
+from ohm_subagents.contract.result import Err, Ok
+from ohm_subagents.contract.task import UNAVAILABLE
+from ohm_subagents.views import cost_csv, cost_records, cost_rows, cost_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ohm_subagents.config import OhmConfig
+    from ohm_subagents.contract import ListedTask
+    from ohm_subagents.store import Store, TaskQuery
+    from ohm_subagents.views import CostKey
+
+
+async def print_costs(
+    query: TaskQuery, by: CostKey, form: Literal["table", "csv", "json"], store: Store, _config: OhmConfig
+) -> int:
+    """Print what all tasks that a query chooses have used; return the exit code."""
+    rows = cost_rows(_listed(query, by, store), by)
+    if form == "json":
+        print_json(cost_records(rows, by))
+    elif form == "csv":
+        print_text(cost_csv(rows, by))
+    elif store.place is None:
+        print_text(NOTHING_KEPT)
+    elif not rows:
+        print_text(f"There is no such task in '{store.place}'.")
+    else:
+        print_text("\n".join(cost_table(rows, by)))
+    return SUCCESS
+
+
+def _listed(query: TaskQuery, by: CostKey, store: Store) -> Iterator[ListedTask]:
+    for found in store.list(query):
+        if isinstance(found, Err):
+            complain(found.err_value)
+            continue
+        listed = found.ok_value
+        if by == "model" and listed.model is None and isinstance(task := store.get(listed.id), Ok):
+            route = task.ok_value.route  # the row of an earlier release does not tell it
+            if route.model != UNAVAILABLE:
+                listed = replace(listed, model=f"{route.provider}/{route.model}")
+        yield listed

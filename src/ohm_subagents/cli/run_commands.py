@@ -1,0 +1,101 @@
+"""The parameters of `ohm run` and `ohm call`."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from ohm_subagents.commands import (
+    BAD_USAGE,
+    HERE,
+    AsJson,
+    Config,
+    Cwd,
+    Server,
+    complain,
+    directory,
+    finish,
+    typed_text,
+)
+
+if TYPE_CHECKING:
+    from ohm_subagents import RunOptions
+
+
+Allow: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow", metavar="<entry>", help="Leave it no more of its tools than this one, or these calls; '' for none."
+    ),
+]
+Deny: TypeAlias = Annotated[
+    list[str] | None, typer.Option("--deny", metavar="<entry>", help="Leave it without this tool, or these calls.")
+]
+Detach: TypeAlias = Annotated[
+    bool, typer.Option("--detach", help="Print its id, and leave it to the server; without --server, to yours.")
+]
+
+
+def run(
+    context: typer.Context,
+    profile: Annotated[str, typer.Argument(help="Id of the subagent, not with --resume; `ohm subagents` lists them.")],
+    prompt: Annotated[
+        str | None,
+        typer.Argument(help="The task, as one argument in quotes; - for standard input.", show_default=False),
+    ] = None,
+    *,
+    resume: Annotated[
+        str | None,
+        typer.Option("--resume", metavar="<task>", help="Go on with the conversation of this task, or of its prefix."),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", help="Model, as <provider>/<model>[:<thinking>] or a name.")
+    ] = None,
+    backend: Annotated[str | None, typer.Option("--backend", help="Backend id; `ohm doctor` lists them.")] = None,
+    allow: Allow = None,
+    deny: Deny = None,
+    detach: Detach = False,
+    server: Server = None,
+    cwd: Cwd = HERE,
+    config: Config = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run one task: live on a terminal, the answer alone in a pipe."""
+    given = [profile, *([] if prompt is None else [prompt]), *context.args]
+    if resume is None and prompt is None:
+        context.fail("Missing argument 'prompt'.")
+    leading = given.pop(0) if resume is None else f"--resume {resume}"
+    if len(given) > 1:
+        whole = " ".join(given)
+        complain(f'The prompt has to be one argument: put it in quotes, as in ohm run {leading} "{whole}".')
+        raise typer.Exit(BAD_USAGE)
+    if detach and resume is not None:
+        complain("--detach and --resume exclude each other: `ohm send` gives a task of a server a follow-up.")
+        raise typer.Exit(BAD_USAGE)
+    from ohm_subagents.cli.run import Typed, detached, entries, resumed, run
+
+    typed = Typed(cwd=directory(cwd, as_json=as_json), config=config, as_json=as_json, server=server)
+    options: RunOptions = {"model": model, "backend": backend, "allow": entries(allow), "deny": entries(deny) or ()}
+    text = typed_text(given[0])
+    if resume is None:
+        finish(partial(detached if detach else run, profile, text, options, typed))
+    else:
+        finish(partial(resumed, resume, text, options, typed))
+
+
+def call(
+    tool: Annotated[str, typer.Argument(help="Name of the tool; `ohm tools` lists them.")],
+    arguments: Annotated[str, typer.Argument(help="Arguments of the tool, as a JSON object; - for standard input.")],
+    *,
+    server: Server = None,
+    cwd: Cwd = HERE,
+    config: Config = None,
+    as_json: AsJson = False,
+) -> None:
+    """Call a tool as a parent agent would."""
+    from ohm_subagents.cli.run import Typed, call
+
+    typed = Typed(cwd=directory(cwd, as_json=as_json), config=config, as_json=as_json, server=server)
+    finish(partial(call, tool, typed_text(arguments), typed))

@@ -1,0 +1,194 @@
+"""Messages as versioned JSON, and back. What a newer release adds survives a load and a dump."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError, to_json
+
+from ohm_subagents.contract.text import encodable_json
+from ohm_subagents.contract.wire import callbacks, frames, messages, reports, serving
+from ohm_subagents.contract.wire.messages import StartRun, UnknownMessage, WireMessage
+from ohm_subagents.contract.wire.profiles import profile_fields
+from ohm_subagents.contract.wire.versions import NEWEST, VERSIONS, WireError, lowered, raised
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import JsonValue
+
+    from ohm_subagents.contract.wire.messages import WireObject
+
+M = TypeVar("M", bound=WireMessage)
+_UNKNOWN: Final = "unknown"
+
+
+def dump(message: WireMessage, *, version: int = NEWEST, strict: bool = False) -> WireObject:
+    """Write a message as plain JSON with its `version` and `kind`. Do not change it: messages share parts of theirs.
+
+    Raises `WireError` for a version that this release does not write, for a message that an older version cannot say,
+    and, with `strict`, for one with values of wrong types, which the other side could not read.
+    """
+    return sized(message, version=version, strict=strict)[0]
+
+
+def sized(message: WireMessage, *, version: int = NEWEST, strict: bool = False) -> tuple[WireObject, int]:
+    """Write a message as `dump` does, and return how many bytes of text it is too, without those that it carries."""
+    if version not in VERSIONS:
+        raise WireError(_unreadable(version))
+    if isinstance(message, UnknownMessage):
+        return {**message.unknown, "version": version}, len(to_json(message.unknown))
+    try:
+        fields = _fields(message, warnings="error" if strict else True)
+    except PydanticSerializationError as invalid:
+        wrong = f"It cannot be sent, for a value of it has a wrong type: {_first_fault(invalid)}."
+        raise WireError(wrong) from None
+    if message.unknown:
+        fields = cast("WireObject", _merged(fields, message.unknown))
+    fields, size = _encodable(fields)
+    written: WireObject = {"version": version, **lowered(fields, version)}
+    if message.CARRIES:
+        written[message.CARRIES] = [*getattr(message, message.CARRIES)]
+    return written, size
+
+
+def load(fields: Mapping[str, JsonValue]) -> WireMessage:
+    """Return the message that `dump` wrote, in any version; an `UnknownMessage` for a kind of a newer release.
+
+    Raises `WireError` for a version of the future, and for what is no message.
+    """
+    version = fields.get("version")
+    if version not in VERSIONS:
+        raise WireError(_unreadable(version))
+    plain = {key: value for key, value in fields.items() if key not in {"version", _UNKNOWN}}
+    kind = str(plain.get("kind"))
+    if kind not in _messages():
+        return UnknownMessage(kind=kind, unknown=plain)
+    known = _adapter(kind)
+    plain = raised(plain, cast("int", version))
+    try:
+        message: WireMessage = known.validate_python(plain)
+    except ValidationError as invalid:
+        first = invalid.errors(include_url=False, include_context=False, include_input=False)[0]
+        wrong = f"This is no message '{plain.get('kind')}': {'.'.join(map(str, first['loc']))}: {first['msg']}."
+        raise WireError(wrong) from None
+    plain.pop(message.CARRIES, None)
+    known_fields = _fields(message)
+    if plain != known_fields and (beyond := _beyond(plain, known_fields)):
+        object.__setattr__(message, _UNKNOWN, beyond)
+    return message
+
+
+def load_as(expected: type[M], fields: Mapping[str, JsonValue]) -> M:
+    """Return the message, which has to be of this type: the answer to a call has. Raises `WireError` for another."""
+    message = load(fields)
+    if not isinstance(message, expected):
+        wrong = f"Expected a message '{expected.__name__}', got '{type(message).__name__}'."
+        raise WireError(wrong)
+    return message
+
+
+def common_version(theirs: tuple[int, ...]) -> int:
+    """Return the newest version that both sides know. Raises `WireError` if there is none."""
+    both = [version for version in VERSIONS if version in theirs]
+    if not both:
+        wrong = f"The other side speaks the versions {_listed(theirs)} of messages, this one {_listed(VERSIONS)}."
+        raise WireError(wrong)
+    return max(both)
+
+
+def kinds() -> set[str]:
+    """Return the kinds of the messages that this release knows."""
+    return {*_messages()}
+
+
+@cache
+def _messages() -> dict[str, type[WireMessage]]:
+    """The messages by their kind."""
+    modules = (messages, reports, frames, serving, callbacks)
+    parts = (one for module in modules for one in vars(module).values() if isinstance(one, type))
+    return {kind: one for one in parts if issubclass(one, WireMessage) and (kind := _kind_of(one))}
+
+
+@cache
+def _adapter(kind: str) -> TypeAdapter[Any]:
+    """Return what reads and writes messages of a known kind; made on first use, which takes some milliseconds."""
+    return TypeAdapter(_messages()[kind])
+
+
+def _kind_of(message: type[WireMessage]) -> str:
+    """Return the kind of a message; empty for a base, and for those of a newer release."""
+    field = message.__dataclass_fields__.get("kind")
+    return "" if field is None else str(field.default)
+
+
+def _fields(message: WireMessage, *, warnings: bool | Literal["error"] = True) -> WireObject:
+    """Return what is known of a message as plain JSON, without the messages that it carries."""
+    excluded: dict[str, Any] = {_UNKNOWN: True, message.CARRIES: True}
+    if isinstance(message, StartRun):
+        excluded["run"] = {"spec": {"profile": True}}
+    adapter = _adapter(_kind_of(type(message)))
+    fields: dict[str, Any] = adapter.dump_python(message, mode="json", exclude=excluded, warnings=warnings)
+    if isinstance(message, StartRun):
+        fields["run"]["spec"]["profile"] = profile_fields(message.run.spec.profile)
+    return fields
+
+
+def _encodable(fields: WireObject) -> tuple[WireObject, int]:
+    """Return fields with texts that any encoding can write, and their bytes as text; most are so already."""
+    try:
+        return fields, len(to_json(fields))
+    except (PydanticSerializationError, ValueError):
+        fields = cast("WireObject", encodable_json(fields))
+        return fields, len(to_json(fields))
+
+
+def _beyond(given: Mapping[str, JsonValue], known: Mapping[str, JsonValue]) -> WireObject:
+    """Return what is in an object that was read, and not in what was understood of it; items of lists by number."""
+    found: WireObject = {}
+    for key, value in given.items():
+        if key not in known:
+            found[key] = value
+            continue
+        match value, known[key]:
+            case dict() as inner, dict() as understood:
+                more = _beyond(inner, understood)
+            case list() as items, list() as seen if len(items) == len(seen):
+                more = _beyond(_numbered(items), _numbered(seen))
+            case _:
+                continue
+        if more:
+            found[key] = more
+    return found
+
+
+def _merged(known: JsonValue, beyond: JsonValue) -> JsonValue:
+    """Return a value with the fields of `_beyond` at their places."""
+    match known, beyond:
+        case dict(), dict():
+            return {**known, **{key: _merged(known.get(key), value) for key, value in beyond.items()}}
+        case list(), dict():
+            return [_merged(item, beyond[str(at)]) if str(at) in beyond else item for at, item in enumerate(known)]
+        case _:
+            return beyond
+
+
+def _numbered(items: list[JsonValue]) -> WireObject:
+    return {str(at): item for at, item in enumerate(items)}
+
+
+def _first_fault(invalid: PydanticSerializationError) -> str:
+    """Return the first fault of a message whose values have wrong types, without the names of pydantic."""
+    faults = re.findall(r"Expected `[^`]*`[^\[]*\[field_name='([^']*)', input_value=(.*?), input_type", str(invalid))
+    return f"{faults[0][0]} is {faults[0][1]:.60}" if faults else f"{invalid}".partition("\n")[0].rstrip(".")
+
+
+def _unreadable(version: object) -> str:
+    return f"The message has version {version!r}; this release knows the versions {_listed(VERSIONS)}."
+
+
+def _listed(versions: tuple[int, ...]) -> str:
+    return " and ".join(map(str, versions))

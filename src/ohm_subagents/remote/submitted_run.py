@@ -1,0 +1,248 @@
+"""One run at a runner, as its submitter sees it."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from ohm_subagents.contract.wire import (
+    AskLeft,
+    AskMessage,
+    AttachRun,
+    CancelRun,
+    EventReported,
+    ResultReported,
+    StartRun,
+    SteerAnswered,
+    SteeringClosed,
+    SteeringOpened,
+    SteerRun,
+    UnknownEvent,
+    WireError,
+)
+from ohm_subagents.plugin import (
+    Diagnostic,
+    DiagnosticRaised,
+    Err,
+    ErrorCode,
+    OhmError,
+    Ok,
+    RunEvent,
+    RunOutput,
+)
+from ohm_subagents.remote.answers import Answers
+from ohm_subagents.remote.request import wire_run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from anyio.abc import TaskGroup
+
+    from ohm_subagents.contract.wire import RunMessage, RunReport, Workspace
+    from ohm_subagents.plugin import Result, RunFeed, RunRequest, Sink
+    from ohm_subagents.remote.link import Link
+
+STORED_EVERY: Final = 1000
+"""Reports after which a run that may be attached to has them stored, so that its runner can forget them."""
+
+
+class SubmittedRun:
+    """Starts a run, tells its sink what happens, and answers what it asks."""
+
+    def __init__(self, run_key: str, request: RunRequest, sink: Sink, link: Link) -> None:
+        self._key = run_key
+        self._request = request
+        self._sink = sink
+        self._link = link
+        self._feed = request.feed
+        self._has_ended = False
+        self._fault: Exception | None = None
+        self._result: Result[RunOutput, OhmError] | None = None
+        self._over = anyio.Event()
+        self._asks = Answers(run_key, request, link)
+        self._group: TaskGroup | None = None
+        self._offers: dict[int, Callable[[bool], None]] = {}
+        self._offered = 0
+        self._steering = ExitStack()
+        self._has_noted = False
+        self._last = self._acknowledged = 0
+        self._is_storing = False
+        self.told: ResultReported | None = None
+        """The end of the run as the runner told it."""
+
+    async def start(self, workspace: Workspace, *, cancel_s: float) -> Result[RunOutput, OhmError]:
+        """Run it to its end. If this is cancelled, the run has `cancel_s` seconds to end, and is told of until then."""
+        try:
+            return await self._play(StartRun(run_key=self._key, run=wire_run(self._request, workspace)), 0, cancel_s)
+        except WireError as unsayable:
+            return Err(OhmError(code=ErrorCode.BACKEND_FAILED, message=str(unsayable)))
+
+    async def attach(self, since: int, *, cancel_s: float) -> Result[RunOutput, OhmError]:
+        """Go on with a run that another process began, from what it reported after `since`."""
+        return await self._play(AttachRun(run_key=self._key, since=since), since, cancel_s)
+
+    async def _play(self, first: RunMessage, since: int, cancel_s: float) -> Result[RunOutput, OhmError]:
+        self._link.open(self._key, self, since=since)
+        try:
+            async with anyio.create_task_group() as self._group:
+                self._asks.open(self._group)
+                self._link.send(first)
+                try:
+                    await self._over.wait()
+                except anyio.get_cancelled_exc_class():
+                    if not self._is_left:
+                        with anyio.move_on_after(cancel_s, shield=True):
+                            self._link.send(CancelRun(run_key=self._key))
+                            await self._over.wait()
+                    raise
+                finally:
+                    self._close()
+        finally:
+            self._link.close(self._key, is_left=self._is_left or self.told is None)  # no end that was not heard is over
+        if self._fault is not None:
+            raise self._fault
+        return self._result or Err(_lost("It is gone."))
+
+    @property
+    def is_silent(self) -> bool:
+        """True if the run was to end, and the runner has not said how."""
+        return self.told is None and self._result is None and not self._is_left
+
+    @property
+    def _is_left(self) -> bool:
+        return self._feed is not None and self._feed.is_left
+
+    async def acknowledge_end(self) -> None:
+        """Let the runner forget the run once its end, which the engine has recorded, is stored."""
+        if self._feed is not None and self._has_ended and not self._feed.is_left:
+            await self._feed.stored()
+            self._link.acknowledge(self._key, self._last)
+
+    def lose(self, why: str) -> None:
+        """Take in that the runner is gone with the run."""
+        self._end(Err(_lost(why)))
+
+    def hear(self, reports: Sequence[RunReport]) -> None:
+        """Take in reports. What cannot be recorded ends this run, and no other of the link."""
+        try:
+            self._hear(reports)
+        except Exception as error:  # noqa: BLE001  it is raised to the caller of the run
+            self._fault = error
+            self._link.send(CancelRun(run_key=self._key))
+            self._over.set()
+
+    def _hear(self, reports: Sequence[RunReport]) -> None:
+        """Record what was heard before anything is done about it, so that it is done once."""
+        events: list[RunEvent] = []
+        for report in reports:
+            match report:
+                case EventReported(event=UnknownEvent() as event):
+                    events += self._note(event)
+                case EventReported(event=event):
+                    events += [event] if isinstance(event, RunEvent) else []
+                case ResultReported():
+                    self._record(events, report.n - 1)
+                    events, self._last, self._has_ended = [], report.n, True
+                    self._take(report)
+                case _:
+                    self._record(events, report.n)
+                    events = []
+                    self._take(report)
+        if events:
+            self._record(events, reports[-1].n)
+        self._acknowledge()
+
+    def _record(self, events: Sequence[RunEvent], n: int) -> None:
+        self._last = n
+        if self._feed is not None:
+            self._feed.record(self._sink, events, position=n)
+            return
+        for event in events:
+            self._sink.emit(event)
+
+    def _acknowledge(self) -> None:
+        """Acknowledge what was heard; of a run that may be attached to, what is stored, and that now and then."""
+        if self._feed is None:
+            self._link.acknowledge(self._key, self._last)
+        elif self._last - self._acknowledged >= STORED_EVERY and self._group is not None and not self._is_storing:
+            self._is_storing = True
+            self._group.start_soon(self._store, self._feed)
+
+    async def _store(self, feed: RunFeed) -> None:
+        self._acknowledged = await feed.stored()
+        self._link.acknowledge(self._key, self._acknowledged)
+        self._is_storing = False
+
+    def _take(self, report: RunReport) -> None:
+        if isinstance(report, ResultReported):
+            self.told = report
+        match report:
+            case ResultReported(error=None) as answer:
+                self._end(Ok(RunOutput(text=answer.text, summary=answer.summary, exit_code=answer.exit_code)))
+            case ResultReported(error=OhmError() as error):
+                self._end(Err(error))
+            case AskLeft(ask=ask):
+                self._asks.leave(ask)
+            case AskMessage():
+                self._asks.begin(report)
+            case _:
+                self._hear_of_steering(report)
+
+    def _end(self, result: Result[RunOutput, OhmError]) -> None:
+        if self._result is None:
+            self._result = result
+            self._over.set()
+
+    def _close(self) -> None:
+        self._steering.close()
+        self._asks.close()
+        if self._group is not None and self._is_storing:
+            self._group.cancel_scope.cancel()
+        self._group = None
+
+    def _note(self, event: UnknownEvent) -> Iterator[RunEvent]:
+        """Tell once that the runner is newer than this."""
+        if not self._has_noted:
+            self._has_noted = True
+            message = f"The runner reports events of a newer release, such as '{event.kind}', which are not recorded."
+            yield DiagnosticRaised(diagnostic=Diagnostic(subject="remote", message=message))
+
+    # Follow-ups
+
+    def _hear_of_steering(self, report: RunReport) -> None:
+        match report:
+            case SteeringOpened(can_finish=can_finish):
+                inbox = self._request.inbox
+                if inbox is not None and self._group is not None:
+                    self._steering.enter_context(inbox.offered_to(self._offer, self._finish if can_finish else None))
+            case SteerAnswered(offer=offer, is_taken=is_taken):
+                self._offers.pop(offer, _ignore)(is_taken)
+            case SteeringClosed():
+                self._steering.close()
+            case _:
+                pass
+
+    def _offer(self, text: str, answer: Callable[[bool], None]) -> None:
+        self._offered += 1
+        self._offers[self._offered] = answer
+        self._link.send(SteerRun(run_key=self._key, offer=self._offered, text=text))
+
+    def _finish(self, text: str) -> bool:
+        self._offered += 1
+        self._link.send(SteerRun(run_key=self._key, offer=self._offered, text=text, is_last=True))
+        return True
+
+
+def _ignore(_is_taken: bool) -> None:  # noqa: FBT001  an answer is yes or no
+    pass
+
+
+def _lost(why: str) -> OhmError:
+    return OhmError(
+        code=ErrorCode.RUNNER_LOST,
+        message=f"The runner is lost, and the run with it. {why}",
+        advice="What it had reported is kept. Start the task again.",
+        retryable=True,
+    )

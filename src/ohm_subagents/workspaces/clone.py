@@ -1,0 +1,117 @@
+"""A clone that a run works in, and what it did there."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from anyio import to_thread
+
+from ohm_subagents.workspaces.failure import WorkspaceError
+from ohm_subagents.workspaces.snapshot import snapshot
+from ohm_subagents.workspaces.source import Source, is_repository
+from ohm_subagents.workspaces.view import ATTRIBUTES, View, write_alternates
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ohm_subagents.workspaces.git import Git
+
+UNCOMMITTED: Final = "Files that the run left uncommitted"
+_USER: Final = "[user]\n\tname = ohm-subagents\n\temail = ohm-subagents@localhost\n[gc]\n\tauto = 0\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clone:
+    """A working tree of its own, whose repository borrows the objects of its origin."""
+
+    origin: Source
+    """The repository that it was made of."""
+    base: str
+    """The commit that it began with."""
+    top: Path
+    """The directory of its working tree."""
+    git: Git
+    """Runs git."""
+
+    @classmethod
+    async def made(cls, git: Git, origin: Source, base: str, top: Path) -> Clone:
+        """Make a clone at a commit, in a directory that is not there yet. Nothing of the origin changes."""
+        options = ("-q", "--template=", f"--object-format={origin.object_format}", "-b", origin.branch)
+        await git.run("init", *options, f"{top}", cwd=top.parent)
+        try:
+            await to_thread.run_sync(_prepare, top / ".git", origin)
+        except OSError as error:
+            unmade = f"No clone can be made at '{top}': {error.strerror or error}."
+            raise WorkspaceError(unmade) from None
+        await git.run("update-ref", "HEAD", base, cwd=top)
+        await git.run("-c", "checkout.workers=0", "reset", "-q", "--hard", cwd=top)
+        return cls(origin=origin, base=base, top=top, git=git)
+
+    async def work(self, scratch: Path) -> bytes:
+        """Return what was done here as a git bundle on top of the base; nothing where no file differs from it.
+
+        Commits of the run are kept. What it has not committed becomes one more commit. `scratch` is not there yet.
+        """
+        view = await self._view(scratch)
+        head = await view.commit("HEAD")
+        if head is None or await view.says("merge-base", "--is-ancestor", self.base, head) is None:
+            head = self.base
+        try:
+            taken = await snapshot(view, UNCOMMITTED, head=head)
+        except WorkspaceError:
+            if not await to_thread.run_sync(_forget_index, view):
+                raise
+            taken = await snapshot(view, UNCOMMITTED, head=head)
+        if taken.tree == (await view.run("rev-parse", f"{self.base}^{{tree}}")).line:
+            return b""
+        return await bundled(view, taken.commit, without=(f"^{self.base}",))
+
+    async def _view(self, scratch: Path) -> View:
+        """Look at the clone through settings of our own; its run may have written any into it, or removed it."""
+        git_dir = self.top / ".git"
+        is_whole = not git_dir.is_symlink() and is_repository(git_dir)
+        git_dir, common = (git_dir, git_dir) if is_whole else (self.origin.git_dir, self.origin.common_dir)
+        view = await View.opened(
+            self.git,
+            Source(top=self.top, git_dir=git_dir, common_dir=common),
+            scratch,
+            objects=scratch / "objects",
+            more_objects=(self.origin.objects,),
+        )
+        await to_thread.run_sync(_share_history, self.origin, scratch)
+        return view
+
+
+async def bundled(view: View, commit: str, *, without: tuple[str, ...] = ()) -> bytes:
+    """Return a git bundle whose HEAD is this commit."""
+    (view.directory / "HEAD").write_text(f"{commit}\n")
+    file = view.directory / "bundle"
+    await view.run("bundle", "create", "-q", f"{file}", "HEAD", *without)
+    return await to_thread.run_sync(file.read_bytes)
+
+
+def _prepare(git_dir: Path, origin: Source) -> None:
+    (git_dir / "info").mkdir(exist_ok=True)
+    (git_dir / "info" / "attributes").write_text(ATTRIBUTES)
+    write_alternates(git_dir / "objects", (origin.objects,))
+    with (git_dir / "config").open("a") as config:
+        config.write(_USER)
+    _share_history(origin, git_dir)
+
+
+def _share_history(origin: Source, git_dir: Path) -> None:
+    """End the history of a repository where that of the origin ends."""
+    ours = git_dir / "shallow"
+    ours.unlink(missing_ok=True)
+    with suppress(FileNotFoundError):
+        shutil.copyfile(origin.common_dir / "shallow", ours)
+
+
+def _forget_index(view: View) -> bool:
+    """Remove the index, which its run may have broken; False if there is none."""
+    was_there = view.has_index()
+    (view.directory / "index").unlink(missing_ok=True)
+    return was_there

@@ -1,0 +1,64 @@
+"""Private directories below the user's cache, removed at their end, or after the process that made them has died."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import ExitStack, asynccontextmanager, suppress
+from pathlib import Path
+from secrets import token_hex
+from typing import TYPE_CHECKING
+
+import anyio
+from anyio import to_thread
+
+from ohm_subagents._concurrency.file_lock import try_hold, try_lock
+from ohm_subagents.workspaces.failure import WorkspaceError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+
+@asynccontextmanager
+async def private_directory(root: Path) -> AsyncGenerator[Path]:
+    """Hold a directory of its own below `root` until the context is left, which removes it with all that is in it."""
+    with ExitStack() as held:
+        try:
+            place = _taken(root, held)
+            place.mkdir(mode=0o700, parents=True)
+        except OSError as error:
+            unmade = f"No workspace can be made below '{root}': {error.strerror or error}."
+            raise WorkspaceError(unmade) from None
+        try:
+            yield place
+        finally:
+            with anyio.CancelScope(shield=True):
+                await to_thread.run_sync(remove, place)
+            place.with_suffix(".lock").unlink(missing_ok=True)  # where no lock is possible, nothing else does
+
+
+def _taken(root: Path, held: ExitStack) -> Path:
+    """Return a directory that is not there yet, and whose name nobody else has."""
+    while True:
+        place = root / token_hex(8)
+        if held.enter_context(try_lock(place.with_suffix(".lock"))):
+            return place
+
+
+def sweep(root: Path) -> None:
+    """Remove the directories of processes that have died; none where the file system cannot tell."""
+    for lock in root.glob("*.lock"):
+        with suppress(OSError), try_hold(lock) as is_left:
+            if is_left:
+                remove(lock.with_suffix(""))
+
+
+def remove(directory: Path) -> None:
+    """Remove a directory, whatever its run has done to the rights of what is in it."""
+    left = [directory]
+    while left:
+        with suppress(OSError):
+            folder = left.pop()
+            folder.chmod(0o700)
+            left += [Path(entry) for entry in os.scandir(folder) if entry.is_dir(follow_symlinks=False)]
+    shutil.rmtree(directory, ignore_errors=True)

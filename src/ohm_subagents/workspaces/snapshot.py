@@ -1,0 +1,135 @@
+"""The commit that has all files of a working tree as they are, made with an index of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import TYPE_CHECKING, Final
+
+from anyio import to_thread
+
+from ohm_subagents.workspaces.failure import WorkspaceError
+from ohm_subagents.workspaces.source import source_of
+from ohm_subagents.workspaces.view import View
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from ohm_subagents.workspaces.source import Source
+
+MAX_NEW_BYTES: Final = 2 * 2**30
+"""Bytes of new and changed files that a snapshot takes; what is larger is seldom meant to be in a repository."""
+_NO_DATE: Final = "@0 +0000"
+_GITLINK: Final = re.compile(rb"(?:^|\0)\S 160000 [0-9a-f]+ \d\t([^\0]*)")
+_UNWATCHED: Final = re.compile(rb"(?:^|\0)([a-zS]) \d+ [0-9a-f]+ \d\t([^\0]*)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """A commit and its tree."""
+
+    commit: str
+    """The id of the commit."""
+    tree: str
+    """The id of its tree."""
+
+
+@dataclass(slots=True)
+class _Changes:
+    """The paths in a working tree that its index does not have as they are."""
+
+    files: set[bytes] = field(default_factory=set[bytes])
+    repositories: set[bytes] = field(default_factory=set[bytes])
+    """Directories with a repository of their own: submodules, and others."""
+
+    def take(self, names: bytes, within: bytes = b"") -> None:
+        """Add the names that git lists, in a directory that ends with `/`."""
+        for name in names.split(b"\0"):
+            if name.endswith(b"/"):
+                self.repositories.add(within + name.rstrip(b"/"))
+            elif name:
+                self.files.add(within + name)
+
+
+async def snapshot(view: View, message: str, *, head: str | None) -> Snapshot:
+    """Return a commit of the working tree on top of `head`, or `head` itself where nothing differs.
+
+    Ignored files are not in it. Files of nested repositories are, as files like any other. The same tree on the same
+    commit is the same snapshot.
+    """
+    if not view.has_index():  # that of the source knows what has not changed
+        await view.run("read-tree", head or "--empty")
+    changes = await _changes(view)
+    await to_thread.run_sync(_refuse_much, view.source.top, changes.files)
+    options = ("--add", "--remove", "--replace", "-z", "--stdin")
+    await view.run("update-index", *options, stdin=_joined(changes.files))
+    tree = (await view.run("write-tree")).line
+    if head is None:
+        return Snapshot(commit=(await view.run("commit-tree", tree, "-m", message, date=_NO_DATE)).line, tree=tree)
+    tree_of_head, _, second = (await view.run("log", "-1", "--format=%T %ct", head)).line.partition(" ")
+    if tree == tree_of_head:
+        return Snapshot(commit=head, tree=tree)
+    made = await view.run("commit-tree", tree, "-p", head, "-m", message, date=f"@{second} +0000")
+    return Snapshot(commit=made.line, tree=tree)
+
+
+async def _changes(view: View) -> _Changes:
+    """List what is to be added, in nested repositories too."""
+    changes = _Changes()
+    index = (await view.run("ls-files", "-v", "-s", "-z")).stdout
+    await _watch(view, index)
+    changes.take((await view.run("diff-files", "--name-only", "--ignore-submodules=all", "-z")).stdout)
+    changes.take((await view.run("ls-files", "-o", "-z", "--exclude-standard")).stdout)
+    changes.repositories.update(_GITLINK.findall(index))
+    while changes.repositories:
+        await _take_nested(view, changes, changes.repositories.pop())
+    return changes
+
+
+async def _watch(view: View, index: bytes) -> None:
+    """Look at files that the index says not to look at; at those outside of a sparse checkout if they are there."""
+    there = await to_thread.run_sync(_there, view.source.top, _UNWATCHED.findall(index))
+    for option in ("--no-assume-unchanged", "--no-skip-worktree") if there else ():
+        await view.run("update-index", option, "-z", "--stdin", stdin=_joined(there))
+
+
+async def _take_nested(view: View, changes: _Changes, path: bytes) -> None:
+    """Add the files of a repository below this one; a submodule that was never fetched has none."""
+    source = await to_thread.run_sync(_nested_in, view.source.top / os.fsdecode(path))
+    if source is None:
+        return
+    inner = await View.opened(view.git, source, view.directory / "nested" / sha256(path).hexdigest())
+    gitlinks = {path + b"/" + one for one in _GITLINK.findall((await inner.run("ls-files", "-v", "-s", "-z")).stdout)}
+    changes.take((await inner.run("ls-files", "-c", "-o", "-z", "--exclude-standard")).stdout, path + b"/")
+    changes.files -= gitlinks
+    changes.repositories |= gitlinks
+
+
+def _nested_in(directory: Path) -> Source | None:
+    is_directory = os.path.isdir(directory) and not directory.is_symlink()
+    source = source_of(directory) if is_directory else None
+    return source if source is not None and source.top == directory else None
+
+
+def _there(top: Path, unwatched: Iterable[tuple[bytes, bytes]]) -> list[bytes]:
+    return [path for tag, path in unwatched if tag not in b"Ss" or os.path.lexists(top / os.fsdecode(path))]
+
+
+def _joined(paths: Iterable[bytes]) -> bytes:
+    return b"".join(path + b"\0" for path in sorted(paths))
+
+
+def _refuse_much(top: Path, paths: Iterable[bytes]) -> None:
+    size = 0
+    for path in paths:
+        try:
+            size += (top / os.fsdecode(path)).lstat().st_size
+        except OSError:
+            continue  # it is gone, which is a change like any other
+    if size > MAX_NEW_BYTES:
+        told = f"'{top}' has {size / 2**30:.1f} GiB in files that are new or changed; at most {MAX_NEW_BYTES // 2**30}"
+        much = f"{told} GiB are copied."
+        raise WorkspaceError(much, "Commit them, or have them ignored by .gitignore.")

@@ -1,0 +1,191 @@
+"""What a run at a Ray runner costs beyond one in process: `python tests/benchmarks/ray_overhead.py`.
+
+It starts a cluster on loopback, with two runners, and fails if a target is missed. What it prints is of this machine,
+and of what else runs on it.
+"""
+
+import gc
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+import anyio
+import psutil
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+
+from ray_clusters import cluster_of_tests
+from ray_submitter import opened
+
+from ohm_subagents.contract import TextDelta
+from ohm_subagents.testing import EventLog
+
+THRESHOLD, USUAL = 50_000, gc.get_threshold()
+BURSTS = 5
+BURST, QUEUED, ONE_BY_ONE, DELTAS = 1000, 2000, 300, 500
+
+
+missed = []
+
+
+def told(what, value, unit, *, most=None, least=None):
+    """Print a number, and its target if it has one."""
+    target = "" if most is least is None else f"at least {least:,}" if most is None else f"at most {most:,}"
+    is_met = (most is None or value <= most) and (least is None or value >= least)
+    verdict = f"{target}: {'yes' if is_met else 'NO'}" if target else ""
+    sys.stdout.write(f"{what:<64} {value:>10,.2f} {unit:<10} {verdict}\n")
+    missed.extend([] if is_met else [what])
+
+
+def p99(values):
+    return sorted(values)[int(len(values) * 0.99)]
+
+
+async def one_by_one(ask):
+    """The milliseconds that each of some calls takes."""
+    spent = []
+    for _ in range(ONE_BY_ONE):
+        began = time.perf_counter()
+        await ask()
+        spent.append((time.perf_counter() - began) * 1000)
+    return spent
+
+
+def cpu_s(processes):
+    """The seconds of the processor that some processes have used."""
+    return sum(sum(one.cpu_times()[:2]) for one in processes)
+
+
+async def together(ohm, prompt):
+    """The seconds until all tasks of a burst have ended."""
+    began = time.perf_counter()
+
+    async def one():
+        (await ohm.run("finder", prompt)).unwrap()
+
+    async with anyio.create_task_group() as group:
+        for _ in range(BURST):
+            group.start_soon(one)
+    return time.perf_counter() - began
+
+
+async def bursts(name, ohm, log, runners, least=None):
+    took_s, here, there = [], time.thread_time(), cpu_s(runners)
+    for _ in range(BURSTS):
+        log.entries.clear()
+        took_s.append(await together(ohm, "say"))
+    told(f"{name}: burst of {BURST:,}, median of {BURSTS}", BURST / median(took_s), "tasks/s", least=least)
+    told(f"{name}: CPU of the program", (time.thread_time() - here) / BURST / BURSTS * 1000, "ms a task")
+    if runners:
+        told(f"{name}: CPU of the runners", (cpu_s(runners) - there) / BURST / BURSTS * 1000, "ms a task")
+
+
+async def first_event(ohm, log):
+    """Between the begin of a burst and the first thing that a runner says."""
+    firsts = []
+    for _ in range(BURSTS):
+        heard = []
+
+        def notify(_task, event, heard=heard):
+            if isinstance(event, TextDelta) and not heard:
+                heard.append(time.perf_counter())
+
+        log.notify = notify
+        began = time.perf_counter()
+        await together(ohm, "clock 1")
+        firsts.append(heard[0] - began)
+    told(f"ray: first event of a burst of {BURST:,}, median of {BURSTS}", median(firsts), "s", most=0.3)
+
+
+async def measured(ohm, name, log, runners=list, least=None):
+    for _ in range(6):
+        (await ohm.run("finder", "say")).unwrap()
+    spent = await one_by_one(lambda: ohm.run("finder", "say"))
+    told(f"{name}: one task after another, median", median(spent), "ms")
+    told(f"{name}: one task after another, p99", p99(spent), "ms")
+    for threshold in THRESHOLD, USUAL[0]:
+        gc.set_threshold(threshold, *USUAL[1:])
+        await bursts(f"{name}, gc.set_threshold({threshold:_})", ohm, log, runners(), least)
+    return median(spent)
+
+
+async def latency(ohm, log):
+    """Between what a runner says and what an observer here hears."""
+    seen = []
+
+    def notify(_task, event):
+        if isinstance(event, TextDelta):
+            seen.extend((time.monotonic_ns() - int(word)) / 1e6 for word in event.text.split())
+
+    log.notify = notify
+    (await ohm.run("finder", f"clock {DELTAS}")).unwrap()
+    told("ray: latency of a text delta, median", median(seen), "ms")
+    told("ray: latency of a text delta, p99", p99(seen), "ms", most=30)
+
+
+async def memory(ohm, cluster):
+    """Of tasks that are at a runner, in this process and at the runners."""
+    everybody = [psutil.Process(), *cluster.runners()]
+    before = [one.memory_full_info().pss for one in everybody]
+    for _ in range(QUEUED):
+        await ohm.start("finder", "hang")
+    await anyio.sleep(3)
+    here, *there = (one.memory_full_info().pss - was for one, was in zip(everybody, before, strict=True))
+    told("ray: memory of a task in the program", here / QUEUED / 1000, "kB")
+    told("ray: memory of a task at its runner", sum(there) / QUEUED / 1000, "kB")
+
+
+async def queued(ohm, backend):
+    """Of tasks that wait in this process for their turn at a runner."""
+    subagents = {"maxRunning": 1, "backends": {"ray": backend}}
+    await ohm.reconfigure(config={"subagentBackend": "ray", "subagents": subagents})
+    await ohm.start("finder", "hang")
+    before = psutil.Process().memory_full_info().pss
+    for _ in range(QUEUED):
+        await ohm.start("finder", "hang")
+    grown = psutil.Process().memory_full_info().pss - before
+    told("ray: memory of a task that is queued", grown / QUEUED / 1000, "kB", most=10)
+
+
+async def plain():
+    import ray
+
+    @ray.remote(num_cpus=0)
+    def echo(text):
+        return text
+
+    ray.get([echo.remote("say") for _ in range(20)])
+    spent = await one_by_one(lambda: echo.remote("say"))
+    told("plain Ray task: one after another, median", median(spent), "ms")
+    began = time.perf_counter()
+    ray.get([echo.remote("say") for _ in range(BURST)])
+    told(f"plain Ray task: burst of {BURST:,}", BURST / (time.perf_counter() - began), "tasks/s")
+
+
+async def main():
+    sys.stdout.write(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}\n")
+    with cluster_of_tests() as cluster, tempfile.TemporaryDirectory() as directory:
+        cluster.env["OHM_RAY_ADDRESS"] = cluster.address
+        env = cluster.env | {"OHM_SUBAGENTS_STORE": "memory"}
+        log = EventLog()
+        async with opened(directory, env, log, runners=2) as ohm:
+            await ohm.reconfigure(config={"subagentBackend": "none"})
+            alone = await measured(ohm, "in process", log)
+        log = EventLog()
+        async with opened(directory, env, log, runners=2) as ohm:
+            remote = await measured(ohm, "ray", log, cluster.runners, 2000)
+            told("ray: overhead of a task", remote - alone, "ms", most=10)
+            await first_event(ohm, log)
+            await latency(ohm, log)
+            await plain()
+            await memory(ohm, cluster)
+        async with opened(directory, env) as ohm:
+            await queued(ohm, {"address": cluster.address, "run": "told"})
+    sys.exit(f"missed: {', '.join(missed)}" if missed else 0)
+
+
+if __name__ == "__main__":
+    anyio.run(main)

@@ -1,0 +1,90 @@
+"""`ohm send`, `ohm cancel` and `ohm wait`: tasks are steered from the command line, whichever process runs them."""
+
+from __future__ import annotations
+
+import json
+import signal
+
+import pytest
+from another_process import another_process
+from screen import PATIENCE_S, on_terminal
+
+
+def test_a_task_of_another_process_is_waited_for_and_cancelled(ohm) -> None:
+    ohm.configure({"subagentBackend": "stage"})
+    with another_process(ohm.root / "config") as (task_id, _):
+        waited = ohm("wait", task_id, "--timeout", "0.05")
+        cancelled = ohm("cancel", task_id[:-1], "--json")
+        again = ohm("cancel", task_id)
+        settled = ohm("wait", task_id, "--any", "--json")
+    assert waited.returncode == 1
+    assert "wait: timeout" in waited.stdout
+    told = json.loads(cancelled.stdout)
+    assert (told["task_id"], told["status"], told["prior_status"]) == (task_id, "cancelled", "running")
+    assert cancelled.returncode == 0
+    assert (again.returncode, "cancelled" in again.stdout) == (0, True)
+    assert again.stderr == f"Task '{task_id}' was over before: it was cancelled.\n"
+    assert json.loads(settled.stdout)["items"][0]["status"] == "cancelled"
+
+
+def test_what_is_typed_wrong_is_told(ohm) -> None:
+    unknown = [ohm(*words) for words in (["cancel", "task_9"], ["send", "task_9", "and?"], ["wait", "task_9"])]
+    assert {done.returncode for done in unknown} == {1}
+    assert all("task_9" in done.stderr for done in unknown)
+    never = ohm("wait", "task_9", "--timeout", "0")
+    assert (never.returncode, never.stderr) == (2, "--timeout is 0; allowed: seconds above 0.\n")
+
+
+def test_a_task_of_another_process_is_followed_to_its_end(ohm) -> None:
+    ohm.configure({"subagentBackend": "stage"})
+    with another_process(ohm.root / "config") as (task_id, process):
+        process.send_signal(signal.SIGTERM)
+        followed = ohm("task", task_id, "--follow")
+        events = ohm("task", task_id, "--follow", "--events")
+    assert followed.returncode == events.returncode == 1
+    assert "so far" in followed.stdout
+    assert followed.stdout == ohm("task", task_id, "--transcript").stdout
+    assert events.stdout == ohm("task", task_id, "--events").stdout
+    assert json.loads(events.stdout.splitlines()[-1])["kind"] == "task_settled"
+    wrong = ohm("task", task_id, "--follow", "--output")
+    assert (wrong.returncode, wrong.stderr.split(",")[0]) == (2, "--follow shows what a task does")
+
+
+def test_the_tasks_of_all_processes_are_shown(ohm) -> None:
+    ohm.configure({"subagentBackend": "stage"})
+    with another_process(ohm.root / "config") as (task_id, process):
+        shown = ohm("top")
+        assert shown.stderr == ""
+        _, _, line = shown.stdout.splitlines()
+    assert [task_id in line, f"pid {process.pid}" in line] == [True, True]
+    assert ohm("top", "--settled", "1", "--sort", "cost").stdout.startswith("1 task, 0 running")
+    assert ohm("top", "--sort", "age").stderr == "--sort is 'age'; allowed: cost, time, tokens, profile.\n"
+
+
+@pytest.mark.slow
+def test_keys_sort_what_is_shown_live_and_end_it(ohm, ohm_process) -> None:
+    ohm.configure({"subagentBackend": "stage"})
+    with (
+        another_process(ohm.root / "config") as (task_id, _),
+        on_terminal(ohm_process, "top") as (screen, shown),
+    ):
+        screen.wait_for("sorted by time", task_id)
+        screen.type("c")
+        screen.wait_for("sorted by cost")
+        screen.type("q")
+        screen.wait_for_end()
+        assert shown.wait(PATIENCE_S) == 0
+
+
+@pytest.mark.slow
+def test_a_task_that_is_followed_on_a_terminal_is_drawn_live(ohm, ohm_process) -> None:
+    ohm.configure({"subagentBackend": "stage"})
+    with (
+        another_process(ohm.root / "config") as (task_id, _),
+        on_terminal(ohm_process, "task", task_id, "--follow") as (screen, shown),
+    ):
+        screen.wait_for("so far", "read a.py")
+        ohm("cancel", task_id)
+        screen.wait_for_end()
+        assert shown.wait(PATIENCE_S) == 1
+        screen.wait_for("Cancelled after")

@@ -1,0 +1,185 @@
+"""Keys about the tasks that are drawn: first alone, then in a program on a pseudo-terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import termios
+from contextlib import contextmanager
+from unittest.mock import patch
+
+import anyio
+import pytest
+from made_tasks import queued_task
+from screen import PATIENCE_S, on_terminal
+
+from ohm_subagents._terminal.board import Board
+from ohm_subagents._terminal.keys import Keyboard, has_keyboard
+from ohm_subagents.contract import TaskQueued
+
+UP, DOWN, ENTER, ESCAPE = "\x1b[A", "\x1bOB", "\n", "\x1b"
+
+
+class Watched:
+    """Stands for the display; tells when a key was obeyed."""
+
+    def __init__(self) -> None:
+        self.obeyed = anyio.Event()
+
+    def refresh(self) -> None:
+        self.obeyed.set()
+
+    @contextmanager
+    def paused(self):
+        yield
+
+
+@contextmanager
+def terminal():
+    """A terminal of this process, and what types on it."""
+    master, slave = os.openpty()
+    with os.fdopen(slave) as stream, patch.multiple(sys, stdin=stream, stderr=stream):
+        yield lambda keys: os.write(master, keys.encode())
+    os.close(master)
+
+
+def board_of(count: int) -> Board:
+    board = Board()
+    for number in range(1, count + 1):
+        board.notify(queued_task(f"task_{number}"), TaskQueued())
+    return board
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("keys", "chosen", "is_open"),
+    [
+        ([DOWN], "task_1", False),
+        ([DOWN, DOWN], "task_2", False),
+        ([UP, UP], "task_3", False),
+        (["j", "j", "k"], "task_1", False),
+        ([ENTER], "task_1", True),
+        ([DOWN, "\t", ENTER], "task_2", True),
+        ([ENTER, DOWN], "task_2", True),
+        ([ENTER, ESCAPE], "task_1", False),
+        ([ENTER, ENTER], "task_1", False),
+        ([ENTER, "\x1b[5~\x1b[1;5Cj"], "task_2", True),
+    ],
+    ids=repr,
+)
+async def test_a_task_is_chosen_and_opened(keys: list[str], chosen: str, is_open: bool) -> None:
+    board, display = board_of(3), Watched()
+    with terminal() as typed:
+        assert has_keyboard()
+        async with anyio.create_task_group() as group:
+            group.start_soon(Keyboard(None, board, display, group).run)
+            for key in keys:
+                display.obeyed = anyio.Event()
+                typed(key)
+                await display.obeyed.wait()
+            group.cancel_scope.cancel()
+    assert (board.chosen, board.is_open) == (chosen, is_open)
+
+
+@pytest.mark.anyio
+async def test_keys_are_not_echoed_and_the_terminal_is_left_as_it_was() -> None:
+    display = Watched()
+    with terminal() as typed:
+        before = termios.tcgetattr(sys.stdin.fileno())
+        async with anyio.create_task_group() as group:
+            group.start_soon(Keyboard(None, board_of(1), display, group).run)
+            typed("k\n")
+            await display.obeyed.wait()
+            modes = termios.tcgetattr(sys.stdin.fileno())[3]
+            group.cancel_scope.cancel()
+        assert termios.tcgetattr(sys.stdin.fileno()) == before
+    assert (modes & (termios.ECHO | termios.ICANON), modes & termios.ISIG) == (0, termios.ISIG)
+
+
+def test_a_frame_tells_the_keys_that_there_are() -> None:
+    board = board_of(2)
+    assert "Enter" not in board.frame(80, 24)
+    board.has_keys = True
+    assert board.frame(80, 24).splitlines()[-1] == "  q stop · ↑↓ choose · Enter open · s send"
+    board.move(1)
+    board.is_open = True
+    assert board.frame(80, 24).splitlines()[-1] == "  q stop · Esc back · s send"
+    board.note = "It cannot\x1b[2J be resumed."
+    assert board.frame(80, 24).splitlines()[-1] == "  It cannot be resumed."
+
+
+@pytest.fixture
+def delegated(ohm):
+    """Tasks of which the first waits until it is let go, and the others have ended."""
+    ohm.configure({"subagentBackend": "stage"})
+    tasks = [{"name": prompt, "prompt": prompt} for prompt in ("pause", "answer", "fail")]
+    (ohm.project / "tasks.json").write_text(json.dumps(tasks))
+    return ["delegate", "tasks.json"]
+
+
+@pytest.mark.slow
+def test_q_stops_with_what_was_done(ohm, ohm_process, delegated) -> None:
+    (ohm.project / "tasks.json").write_text('[{"name": "hang", "prompt": "hang"}, {"name": "fail", "prompt": "fail"}]')
+    with on_terminal(ohm_process, *delegated) as (screen, process):
+        ohm.reached.read_text()
+        screen.wait_for("1 running · 1 failed", "q stop")
+        screen.type("q")
+        screen.wait_for_end()
+        assert process.wait(PATIENCE_S) == 128 + signal.SIGINT
+    assert "○ Delegate · hang\n    ├── ✓ read src/app.py · 12 lines\n    ╰── Cancelled after " in screen.text
+    assert screen.text.endswith("Interrupted.\n")
+
+
+@pytest.mark.slow
+def test_a_child_is_opened_and_a_follow_up_that_cannot_be_sent_is_told(ohm, ohm_process, delegated) -> None:
+    with on_terminal(ohm_process, *delegated) as (screen, process):
+        ohm.reached.read_text()
+        screen.wait_for("1 running · 1 failed · 1 done", "q stop")
+        screen.type(DOWN + DOWN + ENTER)
+        screen.wait_for("Esc back", "line two")
+        screen.type("s")
+        screen.wait_for("Send to delegate (task_")
+        screen.type("More\n")
+        screen.wait_for("is terminal (succeeded) and cannot be resumed.")
+        ohm.released.write_text("go")
+        screen.wait_for_end()
+        assert process.wait(PATIENCE_S) == 1
+
+
+@pytest.mark.slow
+def test_a_follow_up_is_sent_to_a_task_at_work(ohm, ohm_process) -> None:
+    with on_terminal(ohm_process, "run", "finder", "pause", "--backend", "stage") as (screen, process):
+        ohm.reached.read_text()
+        screen.wait_for("q stop · s send")
+        screen.type("s")
+        screen.wait_for("Send to finder (task_")
+        screen.type("wide\n")
+        screen.wait_for("Sent: wide")
+        ohm.released.write_text("go")
+        screen.wait_for_end()
+        assert process.wait(PATIENCE_S) == 0
+    (kept,) = json.loads(ohm("tasks", "--json").stdout)
+    assert kept["usage"]["tool_calls"] == 2
+    assert "beautiful beautiful" in ohm("task", kept["task_id"], "--transcript").stdout
+
+
+@pytest.mark.slow
+def test_while_others_work_a_request_waits_for_its_key(ohm, ohm_process) -> None:
+    asks = {"task": {"tools": {"ask": ["bash: git push"]}}}
+    ohm.configure({"subagentBackend": "stage", "suites": ["task"], "subagents": asks})
+    items = [{"subagent_type": "task", "description": one, "prompt": one} for one in ("pause", "push")]
+    call = json.dumps({"op": "start", "parallel": True, "tasks": items})
+    with on_terminal(ohm_process, "call", "task", call) as (screen, process):
+        ohm.reached.read_text()
+        screen.wait_for("? Task · push", "Asks (req_", "a answer")
+        assert "[y] allow once" not in screen.text
+        screen.type("a")
+        screen.wait_for("[y] allow once")
+        screen.type("y\n")
+        screen.wait_for("✓ push")
+        ohm.released.write_text("go")
+        screen.wait_for_end()
+        assert process.wait(PATIENCE_S) == 0
+    assert "\nIt is pushed.\n" in screen.text

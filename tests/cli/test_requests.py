@@ -1,0 +1,163 @@
+"""Requests of subagents on the command line: asked at a terminal, listed and answered from another one."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+
+import pytest
+from model_server import Call, ModelServer, Say
+from screen import PATIENCE_S, on_terminal
+
+from ohm_subagents.commands import text_answer
+from ohm_subagents.contract import Request, Text
+
+ASKS = {"tools": {"ask": ["bash: git push *", "bash: git push"]}}
+RUN = ("run", "task", "push")
+
+
+@pytest.fixture(autouse=True)
+def asking(ohm):
+    ohm.configure({"subagentBackend": "stage", "suites": ["task"], "subagents": {"task": ASKS}})
+
+
+def test_a_person_at_the_terminal_is_asked_before_each_call(ohm_process) -> None:
+    answers = [["y\n"], ["what?\n", "y\n"], ["n\n", "Not on Friday\n"], ["\x03"], ["\x04"]]
+    with on_terminal(ohm_process, "run", "task", "push five times") as (screen, process):
+        for number, typed in enumerate(answers, 1):
+            screen.wait_for("wants to use bash:", '{"command":"git push"}', "[n] deny, then Enter", times=number)
+            for line in typed:
+                screen.type(line)
+        screen.wait_for_end()
+        assert process.wait(PATIENCE_S) == 0
+    said = re.findall(r"It is pushed|was denied: Not on Friday|was denied\.", " ".join(screen.text.split()))
+    assert said == ["It is pushed", "It is pushed", "was denied: Not on Friday", "was denied.", "was denied."]
+
+
+def test_a_person_at_the_terminal_answers_questions_by_number_in_words_or_not_at_all(ohm, ohm_process) -> None:
+    tools = {"tools": ["read", "ask_parent"]}
+    ohm.configure({"subagentBackend": "stage", "suites": ["task"], "subagents": {"task": tools}})
+    with on_terminal(ohm_process, "run", "task", "ask") as (screen, process):
+        for number, typed in enumerate((["\n", "2\n"], ["The newest one.\n"]), 1):
+            screen.wait_for("Which branch?", "1) main", "2) dev", "Type a number or your own answer.", times=number)
+            for line in typed:
+                screen.type(line)
+        screen.wait_for("May I?", "Type your answer. (Ctrl-C denies)")
+        screen.type("\x03")
+        screen.wait_for_end()
+        assert process.wait(PATIENCE_S) == 0
+    assert "dev / The newest one. / Nobody has answered." in screen.text
+
+
+@pytest.mark.slow
+def test_a_question_of_a_model_is_answered_at_the_terminal(ohm, ohm_process) -> None:
+    question = Call("ask_parent", {"question": "Which branch?", "options": ["main", "dev"]})
+    profile = "---\nid: worker\nsummary: Works\nmodel: acme/m1\ntools: [ask_parent]\n---\nWork."
+    with ModelServer(Say(question), Say("It is done.")) as server:
+        acme = {"baseUrl": server.url, "apiKeyEnv": "ACME_KEY", "models": ["m1"]}
+        folder = ohm.configure({"suites": ["task"], "providers": {"acme": acme}}).parent / "subagents"
+        folder.mkdir()
+        (folder / "worker.md").write_text(profile)
+        ohm.env["ACME_KEY"] = "k"
+        with on_terminal(ohm_process, "run", "worker", "Do it.") as (screen, process):
+            screen.wait_for("worker (task_", "asks:", "Which branch?", "2) dev", "Type a number or your own answer.")
+            screen.type("2\n")
+            screen.wait_for_end()
+            assert process.wait(PATIENCE_S) == 0
+        assert server.requests[1].tool_results == ["dev"]
+    assert "It is done." in screen.text
+
+
+def test_what_was_typed_before_is_no_answer(ohm_process) -> None:
+    with on_terminal(ohm_process, *RUN) as (screen, process):
+        screen.type("y\ny\n")
+        screen.wait_for("[y] allow once")
+        screen.type("\x03")
+        screen.wait_for_end()
+        assert process.wait(PATIENCE_S) == 0
+    assert "It is pushed" not in screen.text
+
+
+def test_a_signal_from_outside_ends_a_run_that_asks(ohm_process) -> None:
+    with on_terminal(ohm_process, *RUN) as (screen, process):
+        screen.wait_for("[y] allow once")
+        process.send_signal(signal.SIGTERM)
+        screen.wait_for_end()
+        assert process.wait(PATIENCE_S) == 128 + signal.SIGTERM
+
+
+def open_request(ohm):
+    """The one request that is open; it is told before it is stored."""
+    while not (found := json.loads(ohm("requests", "--json").stdout)):
+        pass
+    (request,) = found
+    return request
+
+
+def hint_of(process) -> str:
+    told = b""
+    while b"Answer it with: " not in told:
+        told += process.stderr.readline()
+    return told.decode()
+
+
+def test_without_a_terminal_the_run_says_how_to_answer_and_another_process_does(ohm, ohm_process) -> None:
+    with ohm_process.start(*RUN) as process:
+        told, request = hint_of(process), open_request(ohm)
+        listed = ohm("requests").stdout
+        shown, tasks = ohm("task", request["task_id"]).stdout, ohm("tasks").stdout
+        answered = ohm("answer", request["id"][:-3], "approve")
+        assert process.wait(PATIENCE_S) == 0
+        assert process.stdout.read() == b"It is pushed.\n"
+    assert f"ohm answer {request['id']} approve" in told
+    assert (request["tool"], request["arguments"]) == ("bash", '{"command":"git push"}')
+    assert f"Asks ({request['id']}): bash" in shown
+    assert re.search(rf"(?m)^asks +bash .*\({request['id']}\)$", shown)
+    assert f"running, asks ({request['id']}), " in tasks
+    assert listed.startswith(f"{request['id']} task (")
+    assert (answered.returncode, answered.stdout.split(":")[0]) == (0, f"{request['id']} approved [terminal]")
+    assert ohm("requests").stdout == "No subagent waits for an answer.\n"
+    late = ohm("answer", request["id"], "deny")
+    assert (late.returncode, "is not open any more" in late.stderr) == (2, True)
+
+
+def test_a_task_whose_process_was_killed_goes_on_with_the_answer(ohm, ohm_process) -> None:
+    with ohm_process.start(*RUN) as process:
+        hint_of(process)
+        request = open_request(ohm)
+        process.kill()
+        process.wait(PATIENCE_S)
+    assert open_request(ohm) == request
+    with ohm_process.start("answer", request["id"], "approve") as process:
+        told, later = hint_of(process), open_request(ohm)
+        assert ohm("answer", later["id"], "deny", "Once is enough").returncode == 0
+        assert process.wait(PATIENCE_S) == 0
+        assert b"It is pushed.\nThe call of 'bash' was not made" in process.stdout.read()
+    assert f"task '{request['task_id']}' goes on here" in told
+    assert f"ohm answer {later['id']} approve" in told
+    assert json.loads(ohm("task", request["task_id"], "--json").stdout)["status"] == "succeeded"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["approve", "it"], "An approval has no words: leave out 'it', or answer a question with text."),
+        (["maybe"], "'maybe' is no answer. Allowed: approve, deny, text."),
+        (["text"], "The text is missing: ohm answer <id> text '<words>'."),
+        (["approve", "--scope", "ever"], "'ever' is no scope. Allowed: call, task, always."),
+        (["deny"], "There is no request 'req_1'. `ohm requests` lists those that wait for an answer."),
+    ],
+)
+def test_an_answer_that_is_none_is_refused_with_a_sentence(ohm, words, sentence) -> None:
+    done = ohm("answer", "req_1", *words)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == sentence
+
+
+@pytest.mark.parametrize(("typed", "text"), [("2", "blue"), (" 1 ", "red"), ("3", "3"), ("blue", "blue")])
+def test_the_number_of_an_option_is_that_option(typed: str, text: str) -> None:
+    request = Request(
+        id="req_1_t", task_id="t", session_id="s", path=("t",), profile="p", kind="question", options=("red", "blue")
+    )
+    assert text_answer(request, typed) == Text(text)

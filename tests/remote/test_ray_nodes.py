@@ -1,0 +1,140 @@
+"""Runs on several nodes of one Ray cluster: where they are, what a kill costs, and releases that differ."""
+
+import json
+import os
+import signal
+import sys
+
+import anyio
+import psutil
+import pytest
+import ray_old_release
+from anyio import to_thread
+from anyio.streams.buffered import BufferedByteReceiveStream
+from pydantic_core import to_json
+from ray_chaos import RUNNERS, VICTIMS, Chaos
+from ray_clusters import cluster_of_tests
+from ray_submitter import opened
+
+from ohm_subagents import ErrorCode
+from ohm_subagents.contract import TextDelta
+from ohm_subagents.testing import EventLog
+
+pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.timeout(300)]
+TASKS = int(os.environ.get("OHM_RAY_CHAOS_TASKS", "30"))
+
+
+@pytest.fixture
+def anyio_backend():
+    """Ray runs on asyncio alone."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with cluster_of_tests() as running:
+        running.env["OHM_RAY_ADDRESS"] = running.address
+        for place in ("here", "there"):
+            running.add_node(place=place, slots=RUNNERS // 2)
+        yield running
+
+
+def numbers(task):
+    return [int(word) for word in task.text.split()]
+
+
+async def said(log, handle, text=""):
+    """Wait until a task has said this."""
+    await log.until(lambda task, event: task.id == handle.id and isinstance(event, TextDelta) and text in event.text)
+
+
+async def test_runners_are_at_nodes_with_their_labels(cluster, tmp_path):
+    [there] = [node for node in cluster.nodes if node.place == "there"]
+    before = {*there.runners()}
+    async with opened(tmp_path, cluster.env, pool="labelled", runners=2, labels={"place": "there"}) as ohm:
+        handles = [await ohm.start("finder", "count 20") for _ in range(2)]
+        assert [(await handle.wait()).unwrap().output for handle in handles] == ["Done: count 20"] * 2
+        assert len({*there.runners()} - before) == 2
+
+
+async def test_a_killed_node_costs_the_runs_of_its_runners_only(cluster, tmp_path):
+    log, before = EventLog(), {*cluster.runners()}
+    async with opened(tmp_path, cluster.env, log, pool="nodes", runners=RUNNERS, resources={"slot": 0.1}) as ohm:
+        handles = [await ohm.start("finder", "count 1000") for _ in range(RUNNERS)]
+        for handle in handles:
+            await said(log, handle)
+        victim = max(cluster.nodes, key=lambda node: len({*node.runners()} - before))
+        lost = len({*victim.runners()} - before)
+        assert lost > 0
+        await to_thread.run_sync(cluster.kill_node, victim)
+        results = [await handle.wait() for handle in handles]
+        assert [one.err_value.code for one in results if one.is_err()] == [ErrorCode.RUNNER_LOST] * lost
+        assert all(numbers(ohm.task(handle.id)) for handle in handles)
+        await to_thread.run_sync(lambda: cluster.add_node(place=victim.place, slots=RUNNERS // 2))
+        assert cluster.listeners() == {"127.0.0.1"}
+
+
+async def test_each_task_of_a_batch_ends_once_with_all_its_text_and_within_its_budget_whatever_is_killed(
+    cluster, tmp_path
+):
+    async with Chaos(cluster, tmp_path, seed=1, tasks=TASKS).playing() as chaos:
+        for victim in VICTIMS:
+            await chaos.round(victim)
+            assert victim == "submitter" or await chaos.left() == ([], [])
+        assert (await chaos.left())[0] == []
+    assert chaos.found["tasks"] == TASKS * len(VICTIMS)
+
+
+async def test_a_runner_above_the_least_number_ends_when_nobody_needs_it(cluster, tmp_path):
+    before, bounds = {*cluster.runners()}, {"min": 1, "max": 2, "idleMs": 5000}
+    async with opened(tmp_path, cluster.env, pool="shrinking", runners=bounds, runsPerRunner=1) as ohm:
+        for handle in [await ohm.start("finder", "count 50") for _ in range(2)]:
+            (await handle.wait()).unwrap()
+        runners = [one for one in cluster.runners() if one not in before]
+        gone, left = await to_thread.run_sync(lambda: psutil.wait_procs(runners, 40))
+        assert (len(gone), len(left)) == (1, 1)
+        handles = [await ohm.start("finder", "count 50") for _ in range(2)]
+        assert [(await handle.wait()).unwrap().output for handle in handles] == ["Done: count 50"] * 2
+        assert len({*cluster.runners()} - before) == 2
+
+
+async def test_a_run_of_an_older_submitter_is_taken_up_by_a_newer_one(cluster, tmp_path):
+    options = json.dumps({"pool": "newer"})
+    command = [sys.executable, ray_old_release.__file__, f"{tmp_path}", '["count 300"]', options]
+    async with await anyio.open_process(command, env=cluster.env, stderr=None) as submitter:
+        task_id = (await BufferedByteReceiveStream(submitter.stdout).receive_until(b"\n", 100)).decode()
+        submitter.kill()
+    async with opened(tmp_path, cluster.env, pool="newer") as ohm:
+        assert (await ohm.handle(task_id).wait()).unwrap().output == "Done: count 300"
+        assert numbers(ohm.task(task_id)) == [*range(1, 301)]
+
+
+async def test_a_pool_may_have_runners_of_two_releases_and_a_run_goes_on_from_one_to_the_other(cluster, tmp_path):
+    def note(text: str) -> str:
+        """Take a note."""
+        return f"noted {text}"
+
+    log, options = EventLog(), {"pool": "mixed", "runners": 2, "onLost": "retry"}
+    async with (
+        opened(tmp_path, cluster.env, pool="newer") as joined,
+        opened(tmp_path, cluster.env, log, **options) as ohm,
+    ):
+        (await joined.run("finder", "say")).unwrap()
+        before = {*cluster.runners()}
+        await start_old_runner("ohm/mixed/0")
+        [old] = {*cluster.runners()} - before
+        assert (await ohm.run("finder", "note", tools=[note])).unwrap().output == "Done: note"
+        handle = await ohm.start("finder", "count 200")
+        await said(log, handle)
+        os.kill(old.pid, signal.SIGKILL)
+        assert (await handle.wait()).unwrap().output == "Done: count 200"
+        assert {*numbers(ohm.task(handle.id))} == {*range(1, 201)}
+
+
+async def start_old_runner(name):
+    """Start a runner of an older release in the place of one of a pool."""
+    import ray
+
+    settings = to_json({"run": "told", "options": {}, "idle_s": None})
+    options = {"name": name, "namespace": "ohm", "lifetime": "detached", "num_cpus": 0, "max_concurrency": 100}
+    await ray.remote(ray_old_release.OldRunner).options(**options).remote(settings).hello.remote()

@@ -1,0 +1,180 @@
+"""Rounds of `kill -9` in a batch of tasks on a Ray cluster; `python tests/support/ray_chaos.py` plays 200.
+
+In each a runner, a node or the submitter is killed at some moment. Then each task has to have ended once, with all its
+text, and no more requests than its budget allows may have been made: the runners count them in files of their own.
+"""
+
+import argparse
+import json
+import os
+import random
+import signal
+import sys
+import time
+from collections import Counter
+from contextlib import asynccontextmanager
+
+import anyio
+import ray_submitter
+from anyio import to_thread
+from anyio.streams.buffered import BufferedByteReceiveStream
+from pydantic_core import from_json
+from ray_clusters import cluster_of_tests
+from ray_submitter import opened
+
+from ohm_ray.actors import NAMESPACE, ActorCalls
+from ohm_subagents import Budget, ErrorCode
+from ohm_subagents.contract import RunStarted, TaskSettled, TextDelta
+from ohm_subagents.plugin import hookimpl
+
+VICTIMS = ("runner", "node", "submitter")
+LAST = 40
+GREEDY = 10
+"""One of so many tasks asks for more requests than its budget has."""
+REQUESTS = 8
+RUNNERS = 4
+OPTIONS = {"pool": "chaos", "runners": RUNNERS, "onLost": "retry", "resources": {"slot": 0.5}}
+
+
+class Moment:
+    """An observer that is there once so many pieces of text were heard."""
+
+    def __init__(self, pieces):
+        self.left, self.come = pieces, anyio.Event()
+
+    @hookimpl
+    def ohm_observers(self):
+        return (self,)
+
+    def notify(self, _task, event):
+        self.left -= isinstance(event, TextDelta)
+        if self.left == 0:
+            self.come.set()
+
+
+class Chaos:
+    """Plays rounds on a cluster, and counts what it finds."""
+
+    def __init__(self, cluster, directory, *, seed, tasks):
+        self.cluster, self.directory, self.tasks = cluster, directory, tasks
+        self.prompts = [f"{'greed' if number % GREEDY == 0 else 'work'} {LAST}" for number in range(tasks)]
+        self.chance = random.Random(seed)
+        self.found = Counter()
+        self.rounds_s = []
+
+    @asynccontextmanager
+    async def playing(self):
+        """Hold the connection to the cluster; its nodes have a `slot` for each of the runners."""
+        async with opened(self.directory, self.cluster.env, pool="held", store="memory") as holder:
+            (await holder.run("finder", "say")).unwrap()
+            self.others = {*self.cluster.runners()}
+            yield self
+
+    def opened(self, *plugins, **more):
+        return opened(self.directory, self.cluster.env, *plugins, **OPTIONS, **more)
+
+    async def round(self, victim):
+        """Kill one of these in a batch, and check what is left of it."""
+        began = time.monotonic()
+        with anyio.fail_after(150):
+            await (self._without_its_submitter() if victim == "submitter" else self._without(victim))
+        self.rounds_s.append(time.monotonic() - began)
+        self.found[victim] += 1
+
+    async def _without_its_submitter(self):
+        arguments = [f"{self.directory}", json.dumps(self.prompts), json.dumps(OPTIONS), f"{REQUESTS}"]
+        command = [sys.executable, ray_submitter.__file__, *arguments]
+        async with await anyio.open_process(command, env=self.cluster.env, stderr=None) as submitter:
+            line = await BufferedByteReceiveStream(submitter.stdout).receive_until(b"\n", 100_000)
+            await anyio.sleep(self.chance.random() * 0.4)  # the moment of the kill is what the round varies
+            submitter.kill()
+        async with self.opened() as ohm:
+            self.found["running at the kill"] += sum(not ohm.task(one).is_terminal for one in line.decode().split())
+            await self._check(ohm, line.decode().split())
+
+    async def _without(self, victim):
+        moment = Moment(self.chance.randrange(1, int(self.tasks * LAST * 0.8)))
+        async with self.opened(moment) as ohm:
+            budget = Budget(requests=REQUESTS)
+            ids = [(await ohm.start("finder", prompt, budget=budget)).id for prompt in self.prompts]
+            await moment.come.wait()
+            self.found["running at the kill"] += sum(not ohm.task(one).is_terminal for one in ids)
+            await to_thread.run_sync(self._kill, victim)
+            await self._check(ohm, ids)
+
+    def _kill(self, victim):
+        if victim == "runner":
+            runners = [one for one in self.cluster.runners() if one not in self.others]
+            os.kill(self.chance.choice(runners).pid, signal.SIGKILL)
+        else:
+            node = self.chance.choice(self.cluster.nodes)
+            self.cluster.kill_node(node)
+            self.cluster.add_node(place=node.place, slots=RUNNERS // 2)
+
+    async def _check(self, ohm, ids):
+        results = [await ohm.handle(one).wait() for one in ids]
+        for prompt, task_id, result in zip(self.prompts, ids, results, strict=True):
+            task = ohm.task(task_id)
+            said = [int(word) for word in task.text.split()]
+            kinds = Counter(type(one.event) for one in await ohm.store.history(task))
+            requests, counted = self.cluster.requests(task_id), task.activity.usage.requests
+            assert (kinds[RunStarted], kinds[TaskSettled]) == (1, 1), (task_id, kinds)
+            assert requests <= REQUESTS, (task_id, requests)
+            assert requests <= counted <= REQUESTS, (task_id, requests, counted)
+            if prompt.startswith("greed"):
+                assert result.unwrap_err().code == ErrorCode.BUDGET_EXCEEDED, result
+                assert {*said} == {*range(1, max(said) + 1)}, (task_id, said)
+            else:
+                assert result.unwrap().output == f"Done: {prompt}"
+                assert {*said} == {*range(1, LAST + 1)}, (task_id, said)
+            again = any("another one" in told.message for told in task.diagnostics)
+            assert again or said == [*range(1, len(said) + 1)], (task_id, said)
+            self.found["tasks"] += 1
+            self.found["tasks that went on elsewhere"] += again
+            self.found["texts said twice"] += len(said) - len({*said})
+            self.found["requests"] += requests
+            self.found["requests that were counted and not made"] += counted - requests
+
+    async def left(self):
+        """The runs that the runners still have, once all is over: those that go on, and those that have ended."""
+        import ray
+
+        running, ended = [], []
+        for number in range(RUNNERS):
+            actor = ray.get_actor(f"ohm/{OPTIONS['pool']}/{number}", namespace=NAMESPACE)
+            hello = from_json(await ActorCalls(actor).call("hello"))
+            running += hello["running"]
+            ended += hello["ended"]
+        return running, ended
+
+
+def tell(text):
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+async def play(rounds, *, seed, tasks):
+    with cluster_of_tests() as cluster:
+        cluster.env["OHM_RAY_ADDRESS"] = cluster.address
+        for place in ("here", "there"):
+            await to_thread.run_sync(lambda place=place: cluster.add_node(place=place, slots=RUNNERS // 2))
+        chaos = Chaos(cluster, cluster.directory / "kept", seed=seed, tasks=tasks)
+        began = time.monotonic()
+        async with chaos.playing():
+            for number in range(rounds):
+                victim = chaos.chance.choice(VICTIMS)
+                tell(f"{number + 1:4} {victim:<10}")
+                await chaos.round(victim)
+                tell(f"{chaos.rounds_s[-1]:5.1f} s  {dict(chaos.found)}\n")
+            running, ended = await chaos.left()
+            tell(f"left at the runners: {len(running)} that go on, {len(ended)} that have ended\n")
+            tell(f"{rounds} rounds in {time.monotonic() - began:.0f} s\n")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rounds", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--tasks", type=int, default=100)
+    given = parser.parse_args()
+    anyio.run(lambda: play(given.rounds, seed=given.seed, tasks=given.tasks))

@@ -1,0 +1,68 @@
+"""What tasks have used, added up."""
+
+from decimal import Decimal
+
+from made_tasks import queued_task
+
+from ohm_subagents.contract import ListedTask, RouteResolved, Usage, UsageAdded, apply
+from ohm_subagents.views import cost_csv, cost_records, cost_rows, cost_table
+
+
+def listed(number, profile="finder", *, cost=None, model=None, day=0):
+    task = queued_task(
+        f"task_{number}", profile=profile, session_id=f"session_{number % 2}", created_ms=day * 86_400_000
+    )
+    if model is not None:
+        task = apply(task, RouteResolved(provider="acme", model=model, route="direct"), at_ms=1)
+    used = Usage(requests=1, input_tokens=1000 * number, cost_usd=None if cost is None else Decimal(cost))
+    return ListedTask.of(apply(task, UsageAdded(usage=used), at_ms=2))
+
+
+TASKS = [
+    listed(1, cost="0.10", model="big", day=3),
+    listed(2, "oracle", cost="0.25", model="small", day=2),
+    listed(3, "=2+2", model="big", day=2),
+]
+
+
+def names(by):
+    return [(row.name, row.tasks) for row in cost_rows(TASKS, by)]
+
+
+def test_tasks_are_added_up_by_what_is_asked_for() -> None:
+    assert names("profile") == [("oracle", 1), ("finder", 1), ("=2+2", 1)]
+    assert names("model") == [("acme/small", 1), ("acme/big", 2)]
+    assert names("session") == [("session_0", 1), ("session_1", 2)]
+    assert [count for _, count in names("day")] == [2, 1]
+    assert [row.usage.cost_usd for row in cost_rows(TASKS, "model")] == [Decimal("0.25"), Decimal("0.10")]
+
+
+def test_a_report_is_a_table_csv_or_json() -> None:
+    rows = cost_rows(TASKS, "profile")
+    head, *lines, total = cost_table(rows, "profile")
+    assert head.split() == [
+        "profile",
+        "tasks",
+        "requests",
+        "tokens",
+        "in",
+        "cached",
+        "tokens",
+        "out",
+        "tool",
+        "calls",
+        "cost",
+    ]
+    assert len({len(line) for line in (head, *lines, total)}) == 1
+    assert total.split() == ["all", "3", "3", "6,000", "0", "0", "0", "$0.3500"]
+    assert cost_csv(rows, "profile").splitlines()[-1] == "'=2+2,1,1,3000,0,0,0,"
+    assert cost_records(rows, "profile")[0] == {
+        "profile": "oracle",
+        "tasks": 1,
+        "requests": 1,
+        "input_tokens": 2000,
+        "cached_tokens": 0,
+        "output_tokens": 0,
+        "tool_calls": 0,
+        "cost_usd": "0.25",
+    }
