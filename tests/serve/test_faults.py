@@ -68,6 +68,17 @@ async def test_a_server_that_does_not_answer_is_not_taken_for_none(desk, monkeyp
             )
 
 
+@real_clocks_slow_on_trio
+async def test_a_server_that_stands_still_is_an_error_that_says_how_to_end_it(desk, monkeypatch):
+    monkeypatch.setattr(place, "GREETS_WITHIN_S", 0.05)
+    async with listening(desk, hangs), desk.program("none") as ohm:
+        error = (await ohm.run("finder", "look")).unwrap_err()
+    assert f"{error}" == (
+        f"The server at '{desk.socket}' gave no answer within 0.05 seconds. "
+        f"End its process by a signal; `fuser {desk.socket}` tells which one that is."
+    )
+
+
 class Deaf:
     """A stream whose other end does not read."""
 

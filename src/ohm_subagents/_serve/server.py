@@ -12,7 +12,7 @@ import anyio
 from anyio.abc import SocketAttribute
 
 from ohm_subagents._app.served.frames import Frames
-from ohm_subagents._app.served.place import ServerError, connected, is_same_user, make_private, unreachable
+from ohm_subagents._app.served.place import ServerError, connected, end_it, is_same_user, make_private, unreachable
 from ohm_subagents._concurrency.abort import wait_or_abort
 from ohm_subagents._concurrency.file_lock import locked, try_lock
 from ohm_subagents._serve.hosted import HostedOhms
@@ -183,12 +183,7 @@ async def ask_server(path: Path, *, stops: bool = False) -> Result[ServerStatus 
         await frames.aclose()
     if not isinstance(told, ServerStatus):
         reason = told.reason if isinstance(told, OhmRefused) else reason
-        return Err(
-            unreachable(
-                f"The server at '{path}' does not tell its state: {reason}",
-                f"End its process by a signal; `fuser {path}` tells which one that is.",
-            )
-        )
+        return Err(unreachable(f"The server at '{path}' does not tell its state: {reason}", end_it(path)))
     if stops:
         async with locked(path.with_suffix(".lock")):  # which the server holds until all is closed
             pass

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Final
 import anyio
 from anyio import create_task_group
 
+from ohm_subagents._app.served import place
 from ohm_subagents._app.served.callbacks import Callbacks
 from ohm_subagents._app.served.frames import Frames
-from ohm_subagents._app.served.place import ServerError, connected, connected_or_started, socket_of, unreachable
+from ohm_subagents._app.served.place import ServerError, connected, connected_or_started, unreachable
 from ohm_subagents._orchestrator.run.answerers import Answerer
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.ids import TaskId
@@ -83,7 +84,8 @@ class Link:
         self._group = group
         self._opening = opening
         self._env = sources.env
-        self._server = server
+        self._starts = server == "auto"
+        self._path = place.socket_of(sources.env) if self._starts else Path(server)
         self._frames: Frames | None = None
         self._opens = anyio.Lock()
         self._asked: dict[int, Asked] = {}
@@ -170,11 +172,16 @@ class Link:
 
     async def _greet(self, frames: Frames, messages: AsyncGenerator[WireMessage]) -> None:
         frames.send(self._opening)
-        await frames.flush()
-        try:
-            first = await anext(messages, None)
-        except WireError as wrong:
-            raise _refused(str(wrong)) from None
+        first = None
+        with anyio.move_on_after(place.GREETS_WITHIN_S) as patience:
+            await frames.flush()
+            try:
+                first = await anext(messages, None)
+            except WireError as wrong:
+                raise _refused(str(wrong)) from None
+        if patience.cancelled_caught:
+            hangs = f"The server at '{self._path}' gave no answer within {place.GREETS_WITHIN_S} seconds."
+            raise ServerError(unreachable(hangs, place.end_it(self._path)))
         match first:
             case OhmOpened(speaks=version) if version in VERSIONS:
                 frames.version = version
@@ -188,13 +195,13 @@ class Link:
                 raise _refused("The server speaks no version of messages that this release knows.")
 
     async def _stream(self) -> ByteStream:
-        if self._server == "auto":
-            return await connected_or_started(socket_of(self._env), self._env)
-        found = await connected(Path(self._server))
+        if self._starts:
+            return await connected_or_started(self._path, self._env)
+        found = await connected(self._path)
         if found is None:
-            start = f"Start one with `ohm serve --socket {self._server}`, or use the server 'auto'."
-            meant = did_you_mean(f"{self._server}", ("auto",))
-            raise ServerError(unreachable(f"No server listens at '{self._server}'.", f"{meant}{start}"))
+            start = f"Start one with `ohm serve --socket {self._path}`, or use the server 'auto'."
+            meant = did_you_mean(f"{self._path}", ("auto",))
+            raise ServerError(unreachable(f"No server listens at '{self._path}'.", f"{meant}{start}"))
         return found
 
     def _lost(self) -> None:

@@ -33,6 +33,8 @@ READY: Final = "ready"
 """The line on standard output with which a server says that it listens."""
 STARTS_WITHIN_S: Final = 60
 """A server that takes longer to listen is taken for one that hangs."""
+GREETS_WITHIN_S: Final = 60
+"""A server that takes longer to open an `Ohm` is taken for one that hangs, say one that a signal has stopped."""
 LONGEST_LOG: Final = 1024 * 1024
 """A log of more bytes is put aside, in place of the one before, when a server starts."""
 _START: Final = "from ohm_subagents.cli.main import main; main()"
@@ -49,6 +51,11 @@ class ServerError(Exception):
 def unreachable(message: str, advice: str = "") -> OhmError:
     """Return the error of a server that cannot be reached."""
     return OhmError(code=ErrorCode.SERVER_UNREACHABLE, message=message, advice=advice, retryable=True)
+
+
+def end_it(path: Path) -> str:
+    """Return the advice about a server that does not answer at a socket."""
+    return f"End its process by a signal; `fuser {path}` tells which one that is."
 
 
 def socket_of(env: Mapping[str, str]) -> Path:
