@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import anyio
 import pytest
+from loops import real_clocks
 from pooled_runners import PooledRunners, pool
 from pydantic import ValidationError
 from pydantic_core import from_json
@@ -77,6 +78,7 @@ def numbers(task):
     return [int(word) for word in task.text.split()]
 
 
+@real_clocks
 async def test_a_task_is_taken_up_at_the_runner_that_has_its_run(tmp_path):
     log = EventLog()
     async with left_pools(tmp_path, runners=2) as (opened, _):
@@ -89,6 +91,7 @@ async def test_a_task_is_taken_up_at_the_runner_that_has_its_run(tmp_path):
             assert numbers(ohm.task(handle.id)) == [*range(1, 61)]
 
 
+@real_clocks
 async def test_a_run_that_went_on_elsewhere_is_taken_up_there(tmp_path):
     log = EventLog()
     async with left_pools(tmp_path, runners=2, onLost="retry") as (opened, here):
@@ -104,6 +107,7 @@ async def test_a_run_that_went_on_elsewhere_is_taken_up_there(tmp_path):
     assert (kinds.count("run_started"), kinds.count("diagnostic_raised")) == (1, 1)
 
 
+@real_clocks
 @pytest.mark.parametrize("on_lost", ["retry", "fail"])
 async def test_a_run_whose_runner_was_lost_while_nobody_was_there_goes_on_or_fails_as_is_asked_for(tmp_path, on_lost):
     log = EventLog()
@@ -121,13 +125,15 @@ async def test_a_run_whose_runner_was_lost_while_nobody_was_there_goes_on_or_fai
         assert (result.unwrap_err().code, said) == (ErrorCode.RUNNER_LOST, [*range(1, len(said) + 1)])
 
 
+@real_clocks
 async def test_the_runners_forget_what_has_ended_when_the_program_is_closed(tmp_path):
     async with left_pools(tmp_path, runners=2) as (opened, here):
         async with opened() as (ohm, _):
             for handle in [await ohm.start("finder", "say") for _ in range(10)]:
                 (await handle.wait()).unwrap()
         hellos = [from_json(await one.call("hello")) for one in here.hosted.values()]
-    assert [(one["running"], one["ended"]) for one in hellos] == [([], [])] * 2
+    assert hellos
+    assert [(one["running"], one["ended"]) for one in hellos] == [([], [])] * len(hellos)
 
 
 async def test_a_pool_that_runs_another_backend_is_refused():
