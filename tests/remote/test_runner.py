@@ -139,6 +139,17 @@ async def test_a_run_that_has_ended_is_kept_for_an_hour():
         assert (await first.hello()).kept == 0
 
 
+async def test_a_run_that_nobody_acknowledged_is_forgotten_in_time_though_nobody_asks():
+    async def act(_request, _sink):
+        return "done"
+
+    async with runner_of(act, kept_s=60) as (runner, first):
+        await first.post(START)
+        began = anyio.current_time()
+        await runner.unused(1)
+    assert anyio.current_time() - began == pytest.approx(60)
+
+
 async def test_a_submitter_that_was_silent_for_over_an_hour_is_known_again(tmp_path):
     async def act(_request, _sink):
         return "Yes."

@@ -37,7 +37,8 @@ class HostedRun:
 
     Fields:
         owner: the submitter that gets the reports.
-        ended_at: the time at which the run ended, in seconds of the event loop's clock; None while it goes on.
+        has_ended: True once its last report, the result, is in its log.
+        is_forgotten: set once its runner keeps it no more.
     """
 
     def __init__(self, run_key: str, run: WireRun, *, owner: str, told: Told, max_unsent: int) -> None:
@@ -45,7 +46,8 @@ class HostedRun:
         self.key = run_key
         self.run = run
         self.owner = owner
-        self.ended_at: float | None = None
+        self.has_ended = False
+        self.is_forgotten = anyio.Event()
         self.log = RunLog(max_unsent=max_unsent)
         self.asks = Asks(run_key, self._add, lambda: self.log.next_n)
         self._inbox = RemoteInbox(self.asks)
@@ -56,7 +58,7 @@ class HostedRun:
 
     def emit(self, event: RunEvent) -> None:
         """Report an event."""
-        if self.ended_at is None and not self.log.joins(event):
+        if not self.has_ended and not self.log.joins(event):
             self._add(EventReported(run_key=self.key, n=self.log.next_n, event=event))
 
     def take(self, message: RunMessage) -> None:
@@ -122,10 +124,10 @@ class HostedRun:
             case Err(error):
                 told = replace(told, error=error)
         self._add(told)
-        self.ended_at = anyio.current_time()
+        self.has_ended = True
 
     def _add(self, report: RunReport) -> Entry | None:
-        if self.ended_at is not None:
+        if self.has_ended:
             return None
         entry = self.log.add(report)
         self._told(self, entry)

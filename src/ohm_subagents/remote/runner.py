@@ -127,9 +127,7 @@ class Runner:
                 await anyio.sleep_forever()
             elif self._runs:
                 self._emptied = anyio.Event()
-                with anyio.move_on_after(self._kept_s):
-                    await self._emptied.wait()
-                self._forget()
+                await self._emptied.wait()
             elif (rest_s := self._asked_at + for_s - anyio.current_time()) > 0:
                 await anyio.sleep(rest_s)
             else:
@@ -139,20 +137,17 @@ class Runner:
         """Return who this is, and what it runs."""
         await checkpoint()
         self._asked_at = anyio.current_time()
-        self._forget()
-        running = tuple(key for key, run in self._runs.items() if run.ended_at is None)
-        ended = tuple(key for key, run in self._runs.items() if run.ended_at is not None)
-        return dump(
-            Hello(
-                incarnation=self.incarnation,
-                versions=VERSIONS,
-                backend=self._backend_id,
-                running=running,
-                kept=len(ended),
-                ended=ended,
-            ),
-            version=VERSIONS[0],
+        running = tuple(key for key, run in self._runs.items() if not run.has_ended)
+        ended = tuple(key for key, run in self._runs.items() if run.has_ended)
+        hello = Hello(
+            incarnation=self.incarnation,
+            versions=VERSIONS,
+            backend=self._backend_id,
+            running=running,
+            kept=len(ended),
+            ended=ended,
         )
+        return dump(hello, version=VERSIONS[0])
 
     async def post(self, frame: WireObject) -> WireObject:
         """Take in the messages of a `Post`, and return a `Receipt`."""
@@ -201,13 +196,27 @@ class Runner:
             case StartRun(run_key=key, run=wire_run):
                 run = HostedRun(key, wire_run, owner=owner, told=self._tell, max_unsent=self._max_unsent)
                 self._runs[key] = run
-                self._group.start_soon(run.serve, self._backend, self._workspaces, self._env)
+                self._group.start_soon(self._host, run)
             case AttachRun(run_key=key, since=since):
                 self._attach(key, since, owner)
             case RunMessage(run_key=key) if key in self._runs:
                 self._runs[key].take(message)
             case _:
                 pass
+
+    async def _host(self, run: HostedRun) -> None:
+        """Let a run come to its end, and keep it until its submitter has acknowledged all, or its time is over."""
+        await run.serve(self._backend, self._workspaces, self._env)
+        with anyio.move_on_after(self._kept_s):
+            await run.is_forgotten.wait()
+        if not run.is_forgotten.is_set():
+            self._forget(run)
+
+    def _forget(self, run: HostedRun) -> None:
+        del self._runs[run.key]
+        run.is_forgotten.set()
+        if not self._runs:
+            self._emptied.set()
 
     def _attach(self, key: str, since: int, owner: str) -> None:
         run = self._runs.get(key)
@@ -222,24 +231,19 @@ class Runner:
 
     def _acknowledge(self, run: HostedRun, n: int) -> None:
         run.log.acknowledge(n)
-        if run.ended_at is not None and run.log.is_acknowledged:
-            del self._runs[run.key]
-            if not self._runs:
-                self._emptied.set()
+        if run.has_ended and run.log.is_acknowledged:
+            self._forget(run)
 
     def _owner(self, owner: str) -> _Owner:
         found = self._owners.get(owner)
         if found is None:
-            self._forget()
+            self._forget_silent_owners()
             found = self._owners[owner] = _Owner()
         return found
 
-    def _forget(self) -> None:
-        """Forget runs that ended long ago, and submitters that own none and were silent for long, an hour at least."""
-        now = anyio.current_time()
-        long_ago, silent_since = now - self._kept_s, now - max(self._kept_s, KEPT_S)
-        for run in [one for one in self._runs.values() if one.ended_at is not None and one.ended_at < long_ago]:
-            del self._runs[run.key]
+    def _forget_silent_owners(self) -> None:
+        """Forget submitters that own no run and were silent for long, an hour at least."""
+        silent_since = anyio.current_time() - max(self._kept_s, KEPT_S)
         owners = {run.owner for run in self._runs.values()}
         for name in [name for name, one in self._owners.items() if name not in owners and one.seen_at < silent_since]:
             del self._owners[name]
