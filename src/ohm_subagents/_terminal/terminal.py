@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import sys
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.cells import UNPRINTABLE, printable, wrap
@@ -24,6 +25,10 @@ _MARKDOWN: Final = re.compile(
 """The marks by which a text is taken for Markdown; any other is shown as it was written."""
 _MOST_DRAWN: Final = 200_000
 """The most characters that are drawn as Markdown: it takes a second."""
+_TOKENS: Final[Mapping[str, str]] = MappingProxyType(
+    {"softbreak": "hardbreak", "html_inline": "text", "html_block": "code_block"}
+)
+"""Kinds of Markdown that are drawn as another one."""
 _STYLE: Final = re.compile("(\x1b\\[[0-9;]*m)")
 
 
@@ -64,7 +69,10 @@ def print_prose(text: str) -> None:
 
 
 def _drawn_markdown(text: str) -> str:
-    """Draw Markdown: a line stays a line, and a link shows where it leads, since a terminal may hide that."""
+    """Draw Markdown: a line stays a line, HTML is shown as written, and a link tells where it leads.
+
+    The names of characters (`&#x202e;`) are read on the way, so what is drawn is cleaned once more.
+    """
     from rich.console import Console
     from rich.markdown import Markdown
 
@@ -72,13 +80,14 @@ def _drawn_markdown(text: str) -> str:
     from ohm_subagents._views.theme import PLAIN
 
     markdown = Markdown(text, code_theme="ansi_dark", hyperlinks=False)
-    for child in (child for token in markdown.parsed for child in token.children or ()):
-        if child.type == "softbreak":
-            child.type = "hardbreak"
+    for token in markdown.parsed:
+        token.type = _TOKENS.get(token.type, token.type)
+        for child in token.children or ():
+            child.type = _TOKENS.get(child.type, child.type)
     console = Console(width=width(), color_system=None if terminal_theme() is PLAIN else "auto")
     with console.capture() as drawn:
         console.print(markdown)
-    return "\n".join(line.rstrip() for line in drawn.get().strip("\n").split("\n"))
+    return "\n".join(line.rstrip() for line in styled(drawn.get()).strip("\n").split("\n"))
 
 
 def print_json(payload: Mapping[str, JsonValue] | Sequence[JsonValue]) -> None:
@@ -99,7 +108,7 @@ def json_line(payload: Mapping[str, JsonValue], *, is_ascii: bool = False) -> st
 
 def _escaped(written: str) -> str:
     """Write JSON with escapes for the characters that a terminal must not get."""
-    return UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
+    return UNPRINTABLE.sub(lambda found: json.dumps(found[0])[1:-1], written)
 
 
 def _takes_unicode() -> bool:

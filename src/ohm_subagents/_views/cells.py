@@ -17,23 +17,31 @@ EXPAND: Final = "ctrl+o to expand"
 _TAB = "   "
 _WIDEST = 3  # cells of one code point: a tab
 _TOKEN = re.compile(r" +|[^ ]+")
-UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Controls other than tabs and line ends, marks of direction, and halves of characters."""
+UNPRINTABLE = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff"
+    r"\xad\u180e\u200b\u2028\u2029\u2060-\u2065\u206a-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e007f]"
+)
+"""Controls other than tabs and line ends, marks of direction, halves of characters, and what nobody sees.
+
+Not the joiners, without which emoji and some scripts fall apart.
+"""
 _NARROW = re.compile(
     r"[\x20-\x7e\xa0-\xac\xae-\u02ff\u2010-\u2027\u2500-\u257f\u25b8\u25cb\u25cf\u2713-\u2718\u2800-\u28ff]*"
 )
 """Letters of Latin, punctuation, and the signs of our own views: a cell each, whatever stands beside them."""
+_SEPARATORS = re.compile(r"[\u2028\u2029]")
 _HALVES = re.compile(r"[\ud800-\udfff]")
 
 
 def printable(text: str) -> str:
     """Return `text` for a terminal or a pipe, so that text from outside cannot drive, turn round or break it.
 
-    Sequences, controls other than tabs and line ends, and bidirectional marks go; half a character is a `?`.
+    Sequences, controls other than tabs and line ends, marks of direction and characters without a shape go; half a
+    character is a `?`, and a separator of lines or paragraphs a line end.
     """
     if text.replace("\n", "").replace("\t", "").isprintable():  # nothing of UNPRINTABLE is that
         return text
-    return UNPRINTABLE.sub("", _HALVES.sub("?", _without_sequences(text)))
+    return UNPRINTABLE.sub("", _SEPARATORS.sub("\n", _HALVES.sub("?", _without_sequences(text))))
 
 
 def wrapped(text: str, width: int) -> Iterator[str]:

@@ -51,7 +51,7 @@ def task_list_lines(
 
 def _status_text(task: Task | ListedTask, where: str = "") -> str:
     """Return the status, and the process that works on it, if that is named."""
-    return f"{task.status}, {where}" if where and not task.is_terminal else task.status
+    return f"{task.status}, {one_line(where)}" if where and not task.is_terminal else task.status
 
 
 def task_fact_lines(task: Task, *, now_ms: int, where: str = "") -> list[str]:

@@ -147,7 +147,7 @@ def arguments_in(args: str) -> dict[str, JsonValue]:
     """Parse the arguments of a tool call; none if they are not a JSON object."""
     try:
         arguments: object = from_json(args, allow_inf_nan=False)
-    except ValueError:
+    except (ValueError, TypeError):  # a TypeError is about half a character
         return {}
     return cast("dict[str, JsonValue]", arguments) if isinstance(arguments, dict) else {}
 
