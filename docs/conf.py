@@ -1,4 +1,4 @@
-"""How the documentation is built: `sphinx-build -W --keep-going docs docs/_build`."""
+"""Settings of the documentation: `sphinx-build -W --keep-going docs docs/_build`."""
 
 from __future__ import annotations
 

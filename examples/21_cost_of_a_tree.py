@@ -1,4 +1,4 @@
-"""What a task has used itself, what all tasks below it have, and what is left of the budget."""
+"""Show the usage of a task, that of all tasks below it, and what is left of the budget."""
 
 import anyio
 

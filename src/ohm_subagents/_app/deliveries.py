@@ -42,7 +42,7 @@ def named_consumer(name: str, *, session: str | None, calls: str | None) -> Cons
 
 
 class Deliveries:
-    """What `Ohm.deliveries` returns: an iterator that waits for the next delivery, and ends when its `Ohm` closes."""
+    """The iterator of `Ohm.deliveries`, which waits for the next delivery, and ends when its `Ohm` closes."""
 
     def __init__(
         self, outbox: Outbox, store: Store, consumer: Consumer, *, output_max_chars: Callable[[], int]

@@ -1,4 +1,4 @@
-"""What an `Ohm` for code without an event loop gives out: tasks, calls and deliveries whose methods block."""
+"""Tasks, calls and deliveries for code without an event loop: their methods block."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ class Storage(Section):
 
 
 Unattended: TypeAlias = Literal["allow", "deny", "wait"]
-"""What becomes of a call that rules ask about where nobody is there to answer."""
+"""The end of a call that rules ask about where nobody is there to answer."""
 
 
 class RequestSettings(Section):
@@ -210,7 +210,7 @@ class Subagents(Models, Background, Scheduling, Storage):
         default="refuse", description="`resume` lets `send` continue a finished task as a new one."
     )
     requests: RequestSettings = RequestSettings()
-    """What becomes of a request for an approval or an answer."""
+    """The handling of requests for an approval or an answer."""
     limits: Annotated[CommonLimits, ONLY_LOWER] = CommonLimits()
     """Limits of each run, for all subagents."""
     loop: Annotated[CommonLoop, ONLY_LOWER_COUNT] = CommonLoop()

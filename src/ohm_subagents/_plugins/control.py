@@ -30,7 +30,7 @@ class CommandState:
     """The state of a command that was sent."""
 
     status: CommandStatus
-    """How far it has come."""
+    """The stage that it has reached."""
     reply: str = ""
     """The reply, as a message of JSON, once it is answered."""
 

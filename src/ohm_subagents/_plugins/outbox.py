@@ -17,7 +17,7 @@ HELD_TIMES: Final = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consumer:
-    """Who wants to know of settled tasks, and of which."""
+    """A named reader of settled tasks: of all, or of those of one session."""
 
     name: str
     """The name under which its position is kept."""

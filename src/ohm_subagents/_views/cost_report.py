@@ -1,4 +1,4 @@
-"""What tasks have used, added up by profile, model, day or session."""
+"""The usage of tasks, added up by profile, model, day or session."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _UNKNOWN: Final = "unknown"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostRow:
-    """What the tasks with one profile, model, day or session have used themselves."""
+    """The own usage of all tasks with one profile, model, day or session."""
 
     name: str
     """The profile, `<provider>/<model>`, the day as `YYYY-MM-DD` in local time, or the session; `unknown` without."""

@@ -33,7 +33,7 @@ class FleetRow(NamedTuple):
     task: ListedTask
     """The task as a list shows it."""
     where: str = ""
-    """Who runs it (`Store.owner`); empty for a settled one."""
+    """The process that runs it (`Store.owner`); empty for a settled one."""
 
 
 def fleet_lines(

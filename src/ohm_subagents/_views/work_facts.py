@@ -1,4 +1,4 @@
-"""How far a task is, in numbers: time, tool calls, cost, what is left, tokens, todos."""
+"""The progress of a task in numbers: time, tool calls, cost, what is left, tokens, todos."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class Remaining:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """What is known of a task beside its own usage."""
+    """The usage below a task, and what is left of its budgets."""
 
     below: Usage | None = None
     """The usage of all tasks below it, at any depth, running ones too; None while there is none."""

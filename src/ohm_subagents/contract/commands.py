@@ -225,7 +225,7 @@ class AnswerRequest:
     answer: Answer
     """The answer."""
     by: AnsweredBy = "tool"
-    """Who answers."""
+    """The one who answers."""
     op: Literal["answer"] = "answer"
     """The op of the envelope."""
 

@@ -12,8 +12,8 @@ from ohm_subagents.contract.ids import SessionId, TaskId
 RequestKind = Literal["tool", "question"]
 Scope = Literal["call", "task", "always"]
 AnsweredBy = Literal["program", "callback", "host", "terminal", "tool", "client", "editor", "expiry", "cancel", "fault"]
-"""Who answered: `program` is `Ohm.answer`, `callback` the one of `Ohm.open`, `tool` the op `answer` of a parent agent,
-`client` an MCP client, `editor` an ACP one. Nobody answered where it is
+"""The one who answered: `program` is `Ohm.answer`, `callback` the one of `Ohm.open`, `tool` the op `answer` of a parent
+agent, `client` an MCP client, `editor` an ACP one. Nobody answered where it is
 `expiry`, `cancel` (the task has ended), or `fault` (the callback raised)."""
 
 
@@ -104,7 +104,7 @@ class AnswerGiven:
     answer: Answer
     """The answer; a `Deny` if nobody gave one."""
     by: AnsweredBy
-    """Who gave it."""
+    """The one who gave it."""
     kind: Literal["answer_given"] = "answer_given"
 
 

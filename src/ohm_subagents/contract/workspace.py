@@ -1,4 +1,4 @@
-"""What a subagent did to files of its own: kept apart from those of its parent until somebody takes it."""
+"""The work of a subagent on files of its own: kept apart from those of its parent until somebody takes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a client has started in the background, as a part of the next result that it gets.
+"""The results of what a client has started in the background, as a part of the next result that it gets.
 
 Clients show no message of a server to a model of their own accord, but every result of a call.
 """

@@ -41,7 +41,7 @@ class DurableStoreConformance(StoreConformance):
 
     @pytest.fixture
     def forsaken(self) -> Forsaken:
-        """What a killed process leaves: takes a store that is open, and returns it as the next process finds it."""
+        """Take a store that is open, kill its process, and return it as the next process finds it."""
         raise NotImplementedError("Give a fixture `forsaken`, or set its test to None.")
 
     async def test_settled_tasks_survive_a_restart(self, stores: StoreTrial) -> None:

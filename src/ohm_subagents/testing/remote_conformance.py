@@ -82,7 +82,7 @@ class RemoteConformance(BackendConformance):
     async def test_every_event_arrives_once_and_in_order(
         self, hosted: BackendSpec[Options], options: Options, scenarios: Scenarios, seed: int, version: int
     ) -> None:
-        """What the sink hears, and the answer, is what it is without a transport, in every version of messages."""
+        """A transport changes neither what the sink hears nor the answer, in any version of messages."""
         near, far = Recorder(), Recorder()
         async with hosted.open(options) as backend:
             expected = await run(backend, scenarios.says, scenarios, near)

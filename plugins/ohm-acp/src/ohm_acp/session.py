@@ -43,7 +43,7 @@ class Session:
     before: Checkpoint | None = None
     """The state that it was continued from; None for a new session."""
     lost: str = ""
-    """Why the session that was to be continued was not; empty if none was."""
+    """The reason for which a session was not continued; empty if none was to be."""
 
 
 class Opening:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ohm_subagents.shell import Ended
 
 Handler: TypeAlias = Callable[[JsonObject, RunState], Iterable[RunEvent]]
-"""What a record tells, in the words of `RunState`. It takes any record: one of another shape tells nothing."""
+"""Tell a record in the words of `RunState`. It takes any record: one of another shape tells nothing."""
 Table: TypeAlias = Mapping[str, Handler]
 """By the `type` of a record; other records are passed over."""
 

@@ -26,7 +26,7 @@ OURS: Final = "ohm-subagents"
 
 
 class Settings(NamedTuple):
-    """How the runs of an item are to be made.
+    """The terms on which the runs of an item are made.
 
     Fields:
         profile: the profile that does the work.

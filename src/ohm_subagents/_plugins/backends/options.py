@@ -51,7 +51,7 @@ def validated(spec: BackendSpec, options: Mapping[str, JsonObject]) -> Result[Op
 
 
 class _Fault(NamedTuple):
-    """What is wrong with the options: errors at one place, of which each is that of another kind of value."""
+    """The faults of the options: errors at one place, of which each is that of another kind of value."""
 
     path: tuple[str, ...]
     errors: Sequence[ErrorDetails]

@@ -70,7 +70,7 @@ class RequestAnswered(CallbackMessage):
     fault: str = ""
     """The reason for which the program has no answer, and the request is denied."""
     advice: str = ""
-    """What to do about the fault."""
+    """Advice: the next step of whoever meets the fault."""
     kind: Literal["request_answered"] = "request_answered"
 
 

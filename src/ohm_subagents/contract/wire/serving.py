@@ -45,7 +45,7 @@ class OhmRefused(WireMessage):
     reason: str
     """The reason, in one sentence."""
     advice: str = ""
-    """What to do about it; empty for a server that is to be ended."""
+    """Advice: the next step of the client; empty for a server that is to be ended."""
     kind: Literal["ohm_refused"] = "ohm_refused"
 
 

@@ -51,7 +51,7 @@ class Contents:
     """The id of each entry that cannot be read, and the reason."""
     is_damaged: bool = False
     outbox: tuple[int, tuple[OutboxEntry, ...], tuple[Position, ...]] | None = None
-    """What `MemoryOutbox.state` had returned; None if nothing was kept of it."""
+    """The return value of `MemoryOutbox.state`; None if nothing was kept of it."""
 
 
 def parsed(text: str, *, name_of: Callable[[str], str], max_events: int) -> Contents:

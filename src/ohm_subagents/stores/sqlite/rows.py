@@ -48,7 +48,7 @@ class Discard:
 
 
 Change = outbox_rows.OutboxChange | ControlChange | Discard
-"""What is changed besides tasks."""
+"""A change of anything but a task."""
 
 
 def insert(connection: sqlite3.Connection, task: Task, owner: int, lines: bytes) -> bool:

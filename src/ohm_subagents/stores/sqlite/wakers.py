@@ -27,7 +27,7 @@ _END: Final = b"e"
 
 
 class Told(NamedTuple):
-    """What a transaction has brought.
+    """The news of a transaction.
 
     Fields:
         has_events: events of tasks.
