@@ -343,6 +343,20 @@ async def test_a_hundred_calls_that_are_over_are_remembered_and_the_others_by_th
         ]
 
 
+@pytest.mark.parametrize("op", ["status", "wait", "send", "cancel"])
+async def test_options_of_a_call_that_starts_no_task_are_told(op):
+    async with quick_ohm("one") as ohm:
+        first = await (await ohm.begin("task", start(), background_after_ms=60_000)).wait()
+        about = {"ids": ["task_1"]} if op in ("status", "wait") else {"id": "task_1", "prompt": "again"}
+        result = await (await ohm.begin("task", {"op": op, **about}, background_after_ms=0, deny=["bash"])).wait()
+        plain = await (await ohm.begin("task", {"op": op, **about}, cwd=None)).wait()
+
+    assert first.details.get("diagnostics") is None
+    told = "Ignored 'background_after_ms', 'deny': this call starts no task."
+    assert [told in one.details.get("diagnostics", []) for one in (result, plain)] == [True, False]
+    assert told not in result.text
+
+
 class TestAfterARestart:
     @pytest.fixture(params=["asyncio", "trio"])
     def anyio_backend(self, request):

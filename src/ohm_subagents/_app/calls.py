@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from secrets import token_hex
 from typing import TYPE_CHECKING, Final
 
@@ -84,8 +85,10 @@ class CallState(Follower):
     async def run(self, work: Callable[[], Awaitable[ToolResult]], options: TaskOptions) -> None:
         """Carry out the call and keep its result."""
         try:
-            with part_of(ProgramCall(id=self.id, observer=self, options=options, told=self.told)):
-                self.result = await work()
+            program = ProgramCall(id=self.id, observer=self, options=options, told=self.told)
+            with part_of(program):
+                result = await work()
+            self.result = _telling(result, [name for name in options.named if name not in program.heeded])
         finally:
             self.result = refused(_CLOSED) if self.result is None else self.result
             if self.abort is None:  # it has waited for them, and no event of another process comes here
@@ -257,6 +260,16 @@ class Calls:
         self._known[state.id] = state
         self._spawn(lambda: state.run(work, options))
         return Call(state, self._engine, self._store)
+
+
+def _telling(result: ToolResult, unheeded: list[str]) -> ToolResult:
+    """Return the result with a diagnostic for the program about options that have counted for nothing."""
+    if not unheeded:
+        return result
+    names = ", ".join(f"'{name}'" for name in unheeded)
+    told, before = f"Ignored {names}: this call starts no task.", result.details.get("diagnostics")
+    known = before if isinstance(before, list) else []
+    return replace(result, details={**result.details, "diagnostics": [*known, told]})
 
 
 def _fault_of(call_id: object) -> OhmError | None:

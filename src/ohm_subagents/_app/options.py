@@ -155,6 +155,7 @@ def task_options(
 ) -> tuple[object, TaskOptions]:
     """Return the arguments of a tool with ids in place of profiles, and what holds for the tasks of the call."""
     profiles: dict[str, Profile] = {}
+    given: dict[str, object] = {**options, "result_type": result_type}
     try:
         arguments = _with_ids(arguments, profiles)
     except RecursionError:  # nested too deep, or in themselves: the tool says so
@@ -165,6 +166,7 @@ def task_options(
         parent=parent_of(options),
         profiles=profiles,
         background_after_ms=background_after(options),
+        named=tuple(name for name, value in given.items() if value is not None and value != ()),
     )
 
 

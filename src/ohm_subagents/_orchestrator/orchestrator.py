@@ -105,7 +105,7 @@ class Orchestrator:
                     return CommandRejected(error=refusals.DISABLED, backend=backend, op=command.op)
                 match command:
                     case Start():
-                        return await self._start(call.options.complete(command), context, backend, call)
+                        return await self._start(call.completed(command), context, backend, call)
                     case GetTasks():
                         return TasksReply(items=self._seen(command.ids), backend=backend, op="status")
                     case Wait():

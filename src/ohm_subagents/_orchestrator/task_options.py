@@ -24,6 +24,7 @@ class TaskOptions:
         parent: the task that those of the call are below.
         profiles: profiles by the ids that the arguments have in their place.
         background_after_ms: the time after which the call returns, though its tasks go on.
+        named: the options by name, those that the program has given.
     """
 
     overrides: Overrides = NO_OVERRIDES
@@ -31,6 +32,7 @@ class TaskOptions:
     parent: TaskId | None = None
     profiles: Mapping[str, Profile] = field(default_factory=dict[str, Profile])
     background_after_ms: int | None = None
+    named: tuple[str, ...] = ()
 
     def complete(self, command: Start) -> Start:
         """Return the command of a tool with these options."""

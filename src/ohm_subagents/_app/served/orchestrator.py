@@ -79,7 +79,7 @@ class ServedOrchestrator:
         program = current_program_call()
         call = CommandCall(observer, progress, abort, program)
         if isinstance(command, Start):
-            command = call.options.complete(command)
+            command = call.completed(command)
         try:
             sent, functions = await _as_data(command)
             await self._link.open()

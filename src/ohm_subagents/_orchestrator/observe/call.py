@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from ohm_subagents._concurrency.abort import wait_or_abort
-from ohm_subagents._orchestrator.task_options import NO_OPTIONS
 from ohm_subagents.contract.replies import tasks_of
 
 if TYPE_CHECKING:
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.task_options import TaskOptions
     from ohm_subagents._plugins.suites.interface import Progress
     from ohm_subagents._plugins.suites.observer import Observer
+    from ohm_subagents.contract.commands import Start
     from ohm_subagents.contract.events import Event
     from ohm_subagents.contract.ids import CallId, TaskId
     from ohm_subagents.contract.replies import Reply
@@ -32,12 +32,14 @@ class ProgramCall:
         observer: notified of every event of these tasks, and of another task's while a command of the call is about it.
         options: hold for each task that the call starts.
         told: gets the tasks whose end the replies to its commands tell.
+        heeded: gets the options that a command of the call has been completed with.
     """
 
     id: CallId
     observer: Observer
     options: TaskOptions
     told: set[TaskId] = field(default_factory=set["TaskId"])
+    heeded: set[str] = field(default_factory=set[str])
 
 
 class Awaited(Protocol):
@@ -71,10 +73,12 @@ class CommandCall:
         """The id of the program's call, if it has one."""
         return None if self._program is None else self._program.id
 
-    @property
-    def options(self) -> TaskOptions:
-        """Options for the tasks that the command starts, beside the arguments of the tool."""
-        return NO_OPTIONS if self._program is None else self._program.options
+    def completed(self, command: Start) -> Start:
+        """Return a start with the options of the program's call, which hold beside the arguments of the tool."""
+        if self._program is None:
+            return command
+        self._program.heeded.update(self._program.options.named)
+        return self._program.options.complete(command)
 
     def visitors(self, snapshot: Callable[[], Reply]) -> tuple[Observer, ...]:
         """Return the followers as observers of tasks that the command does not start."""
