@@ -1,4 +1,4 @@
-"""What a model of LangChain or openai-agents hears of its background task, over three turns of one conversation.
+"""News of a background task for a model of LangChain or openai-agents, over three turns of one conversation.
 
 `python arrivals.py langchain|openai_agents`, in an environment with that framework. Prints how many results the model
 read in each turn.

@@ -29,7 +29,7 @@ ARRIVALS = {
     "pydantic_ai": f"What ends in the background comes as a message at your next turn: {WAITING}",
     "mcp_server": f"What ends in the background comes with the next result of any of these tools: {WAITING}",
 }
-"""How results arrive at the doors that bring them without a mailbox of the program."""
+"""The arrival of results at the doors that bring them without a mailbox of the program."""
 pytestmark = pytest.mark.timeout(600)  # the first test of a framework downloads it
 CI = os.environ.get("CI", "").strip().lower() not in {"", "0", "false"}
 

@@ -1,4 +1,4 @@
-"""What the adapter for pydantic-ai promises besides the contract of every door."""
+"""The promises of the adapter for pydantic-ai besides the contract of every door."""
 
 import anyio
 import pytest

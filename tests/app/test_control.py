@@ -1,4 +1,4 @@
-"""What one `Ohm` asks of a task that another one runs is carried out there, once, and answered here."""
+"""Commands of one `Ohm` for a task of another are carried out there, once, and answered here."""
 
 from contextlib import asynccontextmanager
 

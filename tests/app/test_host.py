@@ -1,4 +1,4 @@
-"""What a host is shown, through the public door, on both event loops."""
+"""Views for a host, through the public door, on both event loops."""
 
 import anyio
 import pytest

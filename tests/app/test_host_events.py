@@ -1,4 +1,4 @@
-"""What suites hear of the session of their host, and what they get to answer it with."""
+"""News of the host's session for suites, and their means to answer it."""
 
 import uuid
 

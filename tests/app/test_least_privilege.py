@@ -1,4 +1,4 @@
-"""Who asks for less in words that nobody can read gets less, and is told; so is whoever loses a tool to a policy."""
+"""A caller who asks for less in unreadable words gets less and is told; so does one who loses a tool to a rule."""
 
 import json
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""What a real model on loopback could not do is done by the next of its list, from where it stopped."""
+"""Work that a real model on loopback could not do is done by the next of its list, from where it stopped."""
 
 from contextlib import asynccontextmanager
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""What a suite reads of a session: every task of it that is kept, with all that happened."""
+"""A session as a suite reads it: every task of it that is kept, with all that happened."""
 
 import anyio
 import pytest

@@ -1,4 +1,4 @@
-"""What becomes of open backends when their options change."""
+"""Open backends while their options change."""
 
 from contextlib import asynccontextmanager
 

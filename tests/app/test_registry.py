@@ -1,4 +1,4 @@
-"""What an `Ohm` finds of the one before it."""
+"""An `Ohm` after the one before it."""
 
 import sqlite3
 

@@ -1,4 +1,4 @@
-"""Where the registry is kept: beside ohm.json, whatever the variables hold."""
+"""The place of the registry: beside ohm.json, whatever the variables hold."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What pyproject bans is really refused: ruff is run on code that does it."""
+"""Each ban of pyproject is really refused: ruff is run on code that does it."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""What a command of `ohm` loads, in a process of its own: what it does not need costs its user time at every start."""
+"""The modules that a command of `ohm` loads, in a process of its own: each more costs time at every start."""
 
 import os
 import subprocess

@@ -60,6 +60,11 @@ def test_what_is_too_large_is_seen() -> None:
     assert too_large(long + wide + busy) == ["long: 51 lines", "Wide: 16 fields", "line 70: 9 parameters"]
 
 
+def test_a_docstring_says_what_a_thing_is_or_does_and_no_question(sources: Sources) -> None:
+    asking = re.compile(r'^\s*"""(?:What|Whether|How|Where|Which|Why|Who)\b.*', re.MULTILINE)
+    assert {file: bad for file, text in sources(*EVERYWHERE).items() if (bad := asking.findall(text))} == {}
+
+
 def test_every_suppression_names_its_rule_and_its_reason(sources: Sources) -> None:
     assert {file: bad for file, text in sources(*EVERYWHERE).items() if (bad := unexplained(text))} == {}
 

@@ -12,7 +12,7 @@ from public_doors import DOORS
 SNAPSHOT = Path(__file__).with_name("doors.txt")
 
 NAMES_OF_TWO_THINGS = {"Invocation"}
-"""How a task was asked for, and at the door of command-line agents how one is started; this list only gets shorter."""
+"""The call of a task, and at the door of command-line agents the start of one; this list only gets shorter."""
 
 
 def listing() -> str:

@@ -1,4 +1,4 @@
-"""What `import ohm_subagents` costs and does, in a fresh interpreter."""
+"""The cost and the effects of `import ohm_subagents`, in a fresh interpreter."""
 
 import json
 import os

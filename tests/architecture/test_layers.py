@@ -1,4 +1,4 @@
-"""Who may import whom."""
+"""The permitted imports between packages."""
 
 import ast
 import importlib

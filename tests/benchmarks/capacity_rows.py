@@ -6,7 +6,7 @@ FILE = "capacity.py"
 
 
 def capacity() -> Row:
-    """What one echo task costs, wherever it runs."""
+    """The cost of one echo task, wherever it runs."""
     return Row(
         name="capacity",
         title="An echo task, of 100 at once; and the peak of memory for one of 1,000, behind 16 slots or all running",

@@ -1,4 +1,4 @@
-"""What commands of `ohm` cost their user."""
+"""The cost of commands of `ohm`."""
 
 from measure import Case, Row
 

@@ -1,4 +1,4 @@
-"""What cooperation costs, beside the same without it."""
+"""The cost of cooperation, beside the same without it."""
 
 from measure import Case, Compared, Row
 

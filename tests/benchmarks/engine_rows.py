@@ -1,4 +1,4 @@
-"""What the engine itself costs, beside bare pydantic-ai and what its peers cost."""
+"""The cost of the engine itself, beside bare pydantic-ai and its peers."""
 
 from environments import PEERS
 from measure import Case, Compared, Row
@@ -8,7 +8,7 @@ ALONE = "pydantic_ai_alone.py"
 TURNS = 25
 """So many turns of what takes milliseconds."""
 STEADY = 1.2
-"""What a cost may grow by that is not meant to grow."""
+"""The growth allowed for a cost that is not meant to grow."""
 BARE = Case(
     name="pydantic-ai: agent.iter, streaming",
     file="pydantic_ai_alone.py",

@@ -1,4 +1,4 @@
-"""What whole processes cost: a Python that imports us, and a nested pi."""
+"""The cost of whole processes: a Python that imports us, and a nested pi."""
 
 from measure import Case, Compared, Row
 

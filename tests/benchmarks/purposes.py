@@ -1,4 +1,4 @@
-"""What the processor time of a call is for: each moment belongs to the innermost frame whose file has a purpose.
+"""The purposes of the processor time of a call: each moment belongs to the innermost frame whose file has a purpose.
 
 Sampled, because a profiler that hears of every call makes small functions look large. Standard library only, as the
 worker that uses it.

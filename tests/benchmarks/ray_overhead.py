@@ -1,4 +1,4 @@
-"""What a run at a Ray runner costs beyond one in process: `python tests/benchmarks/ray_overhead.py`.
+"""The cost of a run at a Ray runner beyond one in process: `python tests/benchmarks/ray_overhead.py`.
 
 It starts a cluster on loopback, with two runners, and fails if a target is missed. What it prints is of this machine,
 and of what else runs on it.

@@ -1,4 +1,4 @@
-"""What is measured, in this order."""
+"""The rows of the benchmark, in this order."""
 
 from capacity_rows import capacity
 from command_rows import commands

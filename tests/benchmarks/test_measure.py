@@ -1,4 +1,4 @@
-"""How cases are measured: real workers, on a subject that writes down when it was asked."""
+"""The measuring of cases: real workers, on a subject that writes down when it was asked."""
 
 import sys
 from statistics import median

@@ -1,4 +1,4 @@
-"""What the rows say about themselves: a name that leads nowhere would be a target that nobody judges."""
+"""The words of the rows about themselves: a name that leads nowhere would be a target that nobody judges."""
 
 import ast
 

@@ -10,7 +10,7 @@ from screen import PATIENCE_S, on_terminal
 
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 DRIVING = "\x1b]52;c;eA==\x07\x1b]0;t\x1b\\\x9b2J\x9d0;t\x9c\x08\r\x7f\x85\u202ea\u2066b\u200f\u061c"
-"""What clears a screen, sets a clipboard and turns lines round."""
+"""Text that clears a screen, sets a clipboard and turns lines round."""
 SAFE = f"repeat {DRIVING}\n\tsafe"
 TASK = {"op": "start", "subagent_type": "finder", "description": DRIVING, "prompt": SAFE}
 UNKNOWN = {"op": "status", "ids": [DRIVING]}

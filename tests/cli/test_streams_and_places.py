@@ -1,4 +1,4 @@
-"""What a shell may do to a command: close or fill its output, remove its directory, pass it bytes."""
+"""A shell may close or fill the output of a command, remove its directory, pass it bytes."""
 
 from __future__ import annotations
 

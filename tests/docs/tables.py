@@ -90,7 +90,7 @@ def example(file):
 
 
 def capacity_table():
-    """What the fleets of `tests/remote/test_capacity.py` did, and what the formulas say of them."""
+    """The fleets of `tests/remote/test_capacity.py` beside the formulas."""
     recorded = json.loads((ROOT / "tests/remote/capacity.json").read_text())
     heads = {
         "tasks": "tasks",

@@ -1,4 +1,4 @@
-"""What differs between a recorded value and ours, in few words."""
+"""The differences between a recorded value and ours, in few words."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a case may expect: a subject (what was seen) and a way to compare it. An expectation that nobody knows fails."""
+"""The expectations of a case: a subject (what was seen) and a way to compare it. An unknown expectation fails."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping

@@ -1,4 +1,4 @@
-"""How a nested pi is started for a run of a suite case: arguments and environment, as the backend makes them."""
+"""The start of a nested pi for a run of a suite case: arguments and environment, as the backend makes them."""
 
 from collections.abc import Mapping
 from dataclasses import replace

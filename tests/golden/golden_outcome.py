@@ -1,4 +1,4 @@
-"""What a call of a suite case came to, and how a case wants to see it."""
+"""The outcome of a call of a suite case, in the form that a case wants."""
 
 from dataclasses import dataclass, field
 

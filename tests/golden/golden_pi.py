@@ -26,10 +26,10 @@ from ohm_subagents.shell.process import Child, Launch, Supervisor
 IN_PROCESS = "interactive-sdk"
 SHELL = "interactive-shell"
 KNOWN = frozenset({"none", IN_PROCESS, SHELL, "custom-plugin"})
-"""What the reference knows as a backend; anything else it takes for the in-process one."""
+"""The backends of the reference; anything else it takes for the in-process one."""
 
 ABOUT = {"--version": "0.74.2\n", "--help": "--mode --session --model --tools --no-session\n"}
-"""What a pi says of itself; the reference never asks."""
+"""The description that a pi gives of itself; the reference never asks."""
 
 NOTHING_SAID = "(no output)"
 

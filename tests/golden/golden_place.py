@@ -1,4 +1,4 @@
-"""Where a suite case happens: directories of its own with the files that it wants, and the environment of its `Ohm`."""
+"""The place of a suite case: directories of its own with the files that it wants, and the environment of its `Ohm`."""
 
 import json
 import os
@@ -28,7 +28,7 @@ SETUP = frozenset(
     }
     | {"prompts"}
 )
-"""What a case may set up, in the suites that the library has; and `append…`, a session log that cannot be written."""
+"""The setup of a case, in the suites that the library has; and `append…`, a session log that cannot be written."""
 
 
 def _is_literal(case: Case) -> bool:

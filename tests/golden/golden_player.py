@@ -22,7 +22,7 @@ from ohm_subagents.contract import Task
 from ohm_subagents.plugin import ToolResult
 
 STATIC_BACKEND = "interactive-sdk"
-"""What an envelope calls the backend when there is no configuration (task-v1, 21.1)."""
+"""The name of the backend in an envelope when there is no configuration (task-v1, 21.1)."""
 
 PENDING_LIMIT_S = 2.0
 ADDED = {"expired", "launches"}

@@ -1,4 +1,4 @@
-"""Which recorded cases hold for us, and what a quirk tag takes out of one."""
+"""The recorded cases that hold for us, and the parts of one that a quirk tag takes out."""
 
 import re
 import unicodedata
@@ -62,7 +62,7 @@ def replacing_tags(case: Json) -> list[str]:
 OF_SENDS = frozenset({"Q12", "Q15", "Q16", "Q45", "Q64"})
 """Tags of follow-ups; a case of them is played with what follows from the tag put right (`golden_sends.py`)."""
 TOO_LATE = {"task_not_running", "illegal_task_state_transition"}
-"""What the reference answers to a follow-up whose task has ended meanwhile (Q45)."""
+"""The answer of the reference to a follow-up whose task has ended meanwhile (Q45)."""
 
 
 def is_of_sends(case: Json) -> bool:
@@ -228,7 +228,7 @@ def named(summary: str, names: dict[str, str]) -> str:
 
 
 _CONTROLS = re.compile("[\\x00-\\x08\\x0b-\\x1a\\x1c-\\x1f\\x7f-\\x9f]")
-"""What ours shows on no terminal; escape sequences are told by Q41."""
+"""Characters that ours shows on no terminal; escape sequences are told by Q41."""
 _ROW = re.compile(r"    ├── [○…✓✕] ")
 
 

@@ -23,7 +23,7 @@ CORE = "core"
 """The suite of the cases about several suites on one host."""
 
 ABOUT = frozenset({"area", "name", "source", "basis", "note"})
-"""What a case says for people only."""
+"""The parts of a case for people only."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -47,7 +47,7 @@ class FailingHost(MemoryHost):
         super().__init__(**options)
         self._left = {name: math.inf if times is True else int(times) for name, times in failing.items()}
         self.entries_read = 0
-        """How many entries of its log were given to somebody who read them."""
+        """The number of entries of its log that were given to somebody who read them."""
 
     def branch(self) -> Sequence[Json]:
         entries = super().branch()

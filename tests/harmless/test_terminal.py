@@ -68,7 +68,7 @@ class Terminal(io.StringIO):
 
 
 def history(said: str) -> list[Recorded]:
-    """What a task records whose model, tools and files bring such texts."""
+    """The record of a task whose model, tools and files bring such texts."""
     name = said[:NAME]
     request = Request(
         id=name,

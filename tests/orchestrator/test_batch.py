@@ -1,4 +1,4 @@
-"""What a batch tells of its items (task-v1, Q51)."""
+"""The news of a batch about its items (task-v1, Q51)."""
 
 import anyio
 import pytest

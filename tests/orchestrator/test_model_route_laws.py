@@ -24,7 +24,7 @@ runs = st.lists(st.tuples(deeds, ends), min_size=len(ROUTE), max_size=len(ROUTE)
 
 
 def events(deed, number):
-    """What a model does: `number` is one of its own."""
+    """The part of a model: `number` is one of its own."""
     tools = {"read": "read", "write": "write"}
     if deed in tools:
         call = {"call_id": f"{number}", "tool": tools[deed]}

@@ -1,4 +1,4 @@
-"""Where a task works and to which session it belongs, when its item says so."""
+"""The directory and the session of a task, when its item says so."""
 
 from pathlib import Path
 

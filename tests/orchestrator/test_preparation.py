@@ -1,4 +1,4 @@
-"""What a run needs is opened before its clocks begin; nobody who leaves waits for it."""
+"""The needs of a run are opened before its clocks begin; nobody who leaves waits for it."""
 
 from contextlib import asynccontextmanager
 

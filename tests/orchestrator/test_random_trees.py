@@ -36,7 +36,7 @@ class Node:
     hands_in: bool = False
 
     def kinds(self, above=None):
-        """What there is at this node and below: each order of replies, and each ending below another one."""
+        """The node with all below it: each order of replies, and each ending below another one."""
         ending = isinstance(self.replies[-1], Status), self.is_cancelled, self.hands_in, self.is_asked_for_more
         yield len(self.below), [reply is ONCE_MORE for reply in self.replies], ending
         yield above, ending
@@ -89,7 +89,7 @@ class Forest:
 
 
 class Grown:
-    """What became of a tree: all tasks as they are kept, and what the server saw."""
+    """The end of a tree: all tasks as they are kept, and the requests that the server saw."""
 
     def __init__(self, forest, server, ohm):
         self.forest, self.server, self.ohm = forest, server, ohm

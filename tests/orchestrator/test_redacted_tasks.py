@@ -252,14 +252,14 @@ NAMES = {
     *("runtime", "route", "key", "position"),
     *("base", "ref", "files", "insertions", "deletions", "landed"),  # of a commit, and made of the task's id
 }
-"""What is a name and nobody's text."""
+"""Fields that hold a name and nobody's text."""
 APART = {
     *((ToolUpdated, "text"), (Checkpointed, "state"), (UsageAdded, "usage"), (DiagnosticRaised, "diagnostic")),
     *((ToolStarted, "args"), (Finalized, "result"), (Finalized, "error")),
     *((AnswerAwaited, "request"), (AnswerGiven, "answer"), (AnswerGiven, "request_id"), (AnswerGiven, "by")),
     *((AccountCharged, "usage"), (AccountCharged, "remaining")),
 }
-"""What is left out, of no text, or looked at by itself."""
+"""Fields that are left out, have no text, or are looked at by themselves."""
 
 
 def test_every_text_of_every_event_is_redacted_or_a_name():

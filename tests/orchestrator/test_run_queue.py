@@ -1,4 +1,4 @@
-"""Who runs next: first come, first served, under caps; a place in line is visible; a slot is free at once."""
+"""The order of runs: first come, first served, under caps; a place in line is visible; a slot is free at once."""
 
 import anyio
 import pytest

@@ -1,4 +1,4 @@
-"""What a backend or a model provider of a plugin may use of the `Ohm` that it is for."""
+"""The services for a backend or a model provider of a plugin of the `Ohm` that it is for."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What plugins offer, one plugin at a time: order, ownership, and what a bad one costs."""
+"""The offers of plugins, one plugin at a time: order, ownership, and the cost of a bad one."""
 
 import logging
 from collections.abc import Callable, Iterable, Mapping

@@ -1,4 +1,4 @@
-"""What `register` refuses, and in which words."""
+"""Refusals of `register`, in their words."""
 
 from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass

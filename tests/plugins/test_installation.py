@@ -1,4 +1,4 @@
-"""What has to be installed is said so that it works where it is said."""
+"""Advice to install something works where it is given."""
 
 import json
 import re

@@ -64,7 +64,7 @@ def verdicts(tools):
 
 
 def passed(lists, above=None, delegate=()):
-    """What a run of these lists under a ceiling may do, and what it passes on."""
+    """The rights of a run of these lists under a ceiling, and those that it passes on."""
     profile, tools = profile_of(lists), resolved(lists)
     if above is not None:
         tools = lowered(tools, above, profile)

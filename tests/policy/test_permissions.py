@@ -1,4 +1,4 @@
-"""Who may run: the strictest opinion, in the document's words, naming who gave it."""
+"""Permission to run: the strictest opinion, in the document's words, naming who gave it."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Which tools: the profile's list, the configuration's override, what exists, in one order."""
+"""The tools of a run: the profile's list, the configuration's override, what exists, in one order."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What somebody else wrote is bounded before it is parsed, and takes no more than in proportion to read."""
+"""The text of somebody else is bounded before it is parsed, and takes no more than in proportion to read."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""What is quoted of somebody else has no keys: one line cut between words, or the detail of a failure as it is."""
+"""A quotation of somebody else has no keys: one line cut between words, or the detail of a failure as it is."""
 
 import pytest
 

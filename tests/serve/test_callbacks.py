@@ -1,4 +1,4 @@
-"""What a server asks a program while it is connected: answers to requests, and calls of its functions."""
+"""Requests of a server to a connected program: answers to requests, and calls of its functions."""
 
 import anyio
 import pytest

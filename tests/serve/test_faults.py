@@ -1,4 +1,4 @@
-"""What goes wrong in a server, or before it is one: it is said, it is logged, and ends nobody else's work."""
+"""A fault of a server, or before it is one, is told, is logged, and ends nobody else's work."""
 
 import json
 from contextlib import asynccontextmanager

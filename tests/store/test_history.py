@@ -1,4 +1,4 @@
-"""What happened to a task: from its log, and from its state where there is none."""
+"""The history of a task: from its log, and from its state where there is none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a tree of tasks used adds up in the file, whenever the process was killed."""
+"""The usage of a tree of tasks adds up in the file, whenever the process was killed."""
 
 import random
 from collections import defaultdict

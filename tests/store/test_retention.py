@@ -1,4 +1,4 @@
-"""How long a finished task can be looked up, and what is said of one that is gone (004, Persistence details)."""
+"""The retention of finished tasks, and the words for one that is gone (004, Persistence details)."""
 
 from itertools import count
 

@@ -28,7 +28,7 @@ TOKENS = USAGE.input_tokens + USAGE.output_tokens
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a fleet has to do, and what befalls it. All times are means, in seconds."""
+    """The work of a fleet, and its mishaps. All times are means, in seconds."""
 
     tasks: int
     submitters: int
@@ -70,7 +70,7 @@ def until(arm):
 
 
 class Task:
-    """What is stored of a task, and its run at a runner."""
+    """The stored part of a task, and its run at a runner."""
 
     __slots__ = ("asked_at", "done", "hosted", "id", "losses", "needs", "requests", "runs")
 

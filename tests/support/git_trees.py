@@ -32,7 +32,7 @@ TRAPS = """
 
 
 def git(directory, *arguments):
-    """What git says there, as its user."""
+    """Return the output of git there, as its user."""
     env = {
         "PATH": os.environ["PATH"],
         "HOME": f"{directory}",

@@ -18,7 +18,7 @@ DRIVING = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff"
     "\xad\u180e\u200b\u2028\u2029\u2060-\u2065\u206a-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e007f]"
 )
-"""What may reach no terminal: controls other than tabs and line ends, marks of direction, what nobody sees."""
+"""The characters that may reach no terminal: controls but tabs and line ends, marks of direction, invisible ones."""
 SHORT = 100_000
 
 

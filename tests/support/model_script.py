@@ -1,4 +1,4 @@
-"""What a `ModelServer` may answer: the words of its scripts."""
+"""The answers of a `ModelServer`: the words of its scripts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import anyio.to_thread
 
 PATIENCE_S = 60
-"""How long a wait for the other side may block before it calls the test failed."""
+"""The time for which a wait for the other side may block before it calls the test failed."""
 
 
 class Gate:

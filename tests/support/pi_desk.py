@@ -1,4 +1,4 @@
-"""Where real `pi`s work in a test: on a scripted model, in a home and a folder of their own."""
+"""The desk of real `pi`s in a test: on a scripted model, in a home and a folder of their own."""
 
 import json
 import os

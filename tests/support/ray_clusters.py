@@ -195,7 +195,7 @@ def shared_memory(pid):
 
 
 def with_nobody(act):
-    """What `act` returns; None if its process is gone."""
+    """Return the result of `act`; None if its process is gone."""
     try:
         return act()
     except psutil.Error:

@@ -14,7 +14,7 @@ CONFIG = {"subagentBackend": "ray", "subagents": {"backends": {"ray": {"run": "n
 
 
 async def run():
-    """Where all processes listened, those of the cluster, and its directory."""
+    """The addresses of all processes, those of the cluster, and its directory."""
     async with Ohm.open(config=CONFIG) as ohm:
         (await ohm.run("finder", "say")).unwrap()
         cluster = psutil.Process().children(recursive=True)

@@ -1,4 +1,4 @@
-"""Whether the references of a JSON schema lead somewhere, as one that knows pointers only would follow them."""
+"""The references of a JSON schema that lead nowhere, as one that knows pointers only would follow them."""
 
 from urllib.parse import unquote
 

@@ -1,4 +1,4 @@
-"""What tests of others lean on: a script that is played exactly, a log of events, an environment that holds nothing."""
+"""The support for tests of others: an exact script, a log of events, an environment that holds nothing."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a calling model reads with `modelText: "framed"`: answers as data, and the rest of one that was cut."""
+"""The text of `modelText: "framed"` for a calling model: answers as data, and the rest of one that was cut."""
 
 from hashlib import sha256
 

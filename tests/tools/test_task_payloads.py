@@ -1,4 +1,4 @@
-"""What a caller writes is understood or refused by name; nothing is dropped in silence (task-v1, 22)."""
+"""The words of a caller are understood or refused by name; nothing is dropped in silence (task-v1, 22)."""
 
 import json
 

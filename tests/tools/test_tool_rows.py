@@ -1,4 +1,4 @@
-"""What a plugin calls a tool call, in the views of people; the payload of machines keeps its own words."""
+"""The words of a plugin for a tool call, in the views of people; the payload of machines keeps its own words."""
 
 import pytest
 

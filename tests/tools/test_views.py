@@ -1,4 +1,4 @@
-"""What a person sees of any tool, whatever was said: it fits, and nothing in it drives the terminal."""
+"""The view of any tool, whatever was said, fits, and nothing in it drives the terminal."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What tasks have used, added up."""
+"""The usage of tasks, added up."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-"""What the envelope of a reply says of several tasks, and of a call that was refused."""
+"""The envelope of a reply about several tasks, and about a call that was refused."""
 
 from __future__ import annotations
 

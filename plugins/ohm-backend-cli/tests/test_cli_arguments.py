@@ -1,4 +1,4 @@
-"""How each CLI is called: tools, model, instructions, session, environment."""
+"""The call of each CLI: tools, model, instructions, session, environment."""
 
 from __future__ import annotations
 

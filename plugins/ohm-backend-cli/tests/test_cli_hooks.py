@@ -1,4 +1,4 @@
-"""What the host gets, and what it costs to ask."""
+"""The plugin for its host, and the cost of asking for it."""
 
 from __future__ import annotations
 

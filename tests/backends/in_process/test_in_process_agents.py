@@ -1,4 +1,4 @@
-"""What the in-process backend makes of a profile of 000, seen by the model that it asks."""
+"""A profile of 000 at the in-process backend, seen by the model that it asks."""
 
 import os
 from dataclasses import replace

@@ -34,7 +34,7 @@ EVENT = b'data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"
 DELTA = EVENT % b'{"index":0,"delta":{"content":%s},"finish_reason":null}'
 LAST = EVENT % b'{"index":0,"delta":{},"finish_reason":"stop"}' + b"data: [DONE]\n\n"
 HELD_S = 0.15
-"""How long the event loop may be held at a time, in time of the processor; a busy machine takes thrice as much.
+"""The longest time for which the event loop may be held, in time of the processor; a busy machine takes thrice as much.
 
 It is 0.03 where nothing else runs; without the bounds it is seconds.
 """

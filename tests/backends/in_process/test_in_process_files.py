@@ -1,4 +1,4 @@
-"""Which files a run wrote is told as it happens."""
+"""The files that a run writes are told as it happens."""
 
 from pathlib import Path
 

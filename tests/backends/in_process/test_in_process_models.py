@@ -1,4 +1,4 @@
-"""Which model runs, and what is said when none can."""
+"""The choice of a model, and the words for none."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Who carries a mark, and that nobody else is ever touched."""
+"""Processes that carry a mark end; no other is ever touched."""
 
 import os
 import signal

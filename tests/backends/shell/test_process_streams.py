@@ -1,4 +1,4 @@
-"""What goes into a process and what comes out: every byte, as lines, without a limit and without a deadlock."""
+"""The input and the output of a process: every byte, as lines, without a limit and without a deadlock."""
 
 import sys
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What a command-line agent sees of our environment (house 9.17)."""
+"""The environment of a command-line agent (house 9.17)."""
 
 import sys
 from dataclasses import replace

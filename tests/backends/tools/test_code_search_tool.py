@@ -19,7 +19,7 @@ MAX_RETRIES = 3
 
 
 class RetryPolicy:
-    """How often and how long to wait."""
+    """The number and the length of waits."""
 
     limit = MAX_RETRIES
 

@@ -1,4 +1,4 @@
-"""What the tools start hears every signal, whatever the host ignores or blocks."""
+"""Processes of tools hear every signal, whatever the host ignores or blocks."""
 
 import pytest
 from deafness import HEARS_ALL, SHOW, deafened, heard

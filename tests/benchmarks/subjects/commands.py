@@ -1,4 +1,4 @@
-"""What a command of `ohm` costs its user, whole: the processor time of its process, from its start to its end."""
+"""The cost of a command of `ohm`, whole: the processor time of its process, from its start to its end."""
 
 import os
 import subprocess

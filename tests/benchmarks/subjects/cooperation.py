@@ -1,4 +1,4 @@
-"""What cooperation costs: results that are delivered, and models that are chosen from several."""
+"""The cost of cooperation: results that are delivered, and models that are chosen from several."""
 
 from contextlib import asynccontextmanager
 from functools import partial

@@ -1,4 +1,4 @@
-"""What an import costs a program that has just begun."""
+"""The cost of an import to a program that has just begun."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What stands before a prompt: files or lines of them, then the context; and that only the backend gets to see it."""
+"""Files or lines of them, then the context, stand before a prompt, and only the backend gets to see them."""
 
 import os
 from functools import partial

@@ -1,4 +1,4 @@
-"""What an agent profile may not ask for, in 000's words."""
+"""The refusals of an agent profile, in 000's words."""
 
 import pytest
 

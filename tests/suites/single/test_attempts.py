@@ -1,4 +1,4 @@
-"""How an attempt ended by the rules of 001, and when there is another one."""
+"""The end of an attempt by the rules of 001, and the cases for another one."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What an agent of `single` may do with the tools that it gets, and what its caller reads if it gets none."""
+"""An agent of `single` with its tools, and the words for its caller if it gets none."""
 
 import pytest
 from acting import ActingBackend

@@ -1,4 +1,4 @@
-"""What bounds a run of an agent of 003: the guards of every run, and whatever the configuration sets."""
+"""The bounds of a run of an agent of 003: the guards of every run, and whatever the configuration sets."""
 
 import os
 from itertools import pairwise

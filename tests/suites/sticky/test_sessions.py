@@ -1,4 +1,4 @@
-"""What is kept of a sticky session, and what is told of one that cannot be used."""
+"""The record of a sticky session, and the words for one that cannot be used."""
 
 import errno
 import os

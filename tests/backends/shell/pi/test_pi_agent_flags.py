@@ -1,4 +1,4 @@
-"""How `pi` is called for a profile of 000."""
+"""The call of `pi` for a profile of 000."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How `pi` is called: by what the installed release knows."""
+"""The call of `pi`: by the options that the installed release knows."""
 
 from dataclasses import replace
 

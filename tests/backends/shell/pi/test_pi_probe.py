@@ -1,4 +1,4 @@
-"""Which `pi` is installed."""
+"""The release of the `pi` that is installed."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is said to a running pi and when a run is over, with the lines of a pi that a test speaks."""
+"""Messages to a running pi, and the end of a run, with the lines of a pi that a test speaks."""
 
 import json
 import math

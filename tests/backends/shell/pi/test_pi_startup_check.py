@@ -1,4 +1,4 @@
-"""Whether the pi that is installed can be used, asked of real commands."""
+"""The check of an installed pi at its start, with real commands."""
 
 import pytest
 

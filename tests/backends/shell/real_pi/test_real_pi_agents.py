@@ -1,4 +1,4 @@
-"""What a real `pi` makes of a profile of 000, seen by the model that it asks."""
+"""A profile of 000 at a real `pi`, seen by the model that it asks."""
 
 import json
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""What a nested `pi` could not do on one model, another does on the next, from where it stopped."""
+"""Work that a nested `pi` could not do on one model is done on the next, from where it stopped."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What a real `pi` gets to see and to change: its own copies, the key of its model, nothing else."""
+"""Privacy with a real `pi`, which sees and changes its own copies, the key of its model, nothing else."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What is repeated of a real `pi` is what it says itself."""
+"""Repeated words of a real `pi` are those that it says itself."""
 
 import subprocess
 

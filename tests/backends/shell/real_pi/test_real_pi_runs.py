@@ -1,4 +1,4 @@
-"""What a task gets from the real `pi`: answers, tools, errors, follow-ups, told alike by every version."""
+"""Tasks of the real `pi`: answers, tools, errors, follow-ups, told alike by every version."""
 
 import json
 from contextlib import aclosing

@@ -1,4 +1,4 @@
-"""What a real `pi` makes of a task of the suite `single`, seen by the model that it asks."""
+"""A task of the suite `single` at a real `pi`, seen by the model that it asks."""
 
 import json
 import tempfile
