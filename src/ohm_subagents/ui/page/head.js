@@ -1,0 +1,58 @@
+// The head of a task: what it is, how it stands, what it used.
+import { taskPath } from "./address.js";
+import { fill, node } from "./dom.js";
+import { concern, fact, mark } from "./marks.js";
+import { exported } from "./source.js";
+import { elapsed, instant } from "./words.js";
+
+export class Head {
+  constructor(cancel) {
+    this.name = node("h1", { tabindex: "-1" });
+    this.facts = node("p", { class: "sums" });
+    this.failure = node("div", { class: "failure", hidden: true });
+    this.more = node("dl", { class: "facts" });
+    const copy = node("button", { type: "button", class: "small", hidden: exported, onclick: () => this.copy() }, "Copy link");
+    this.copied = copy;
+    this.export = node("a", { class: "button small", hidden: exported, download: "" }, "Export");
+    this.element = node("header", { class: "task-head" },
+      exported ? null : node("a", { class: "back", href: "/" }, "‹ Tasks"),
+      node("div", { class: "title-line" }, this.name, copy, this.export, cancel), this.facts, this.failure,
+      node("details", { class: "more" }, node("summary", {}, "All about this task"), this.more));
+  }
+
+  async copy() {
+    await navigator.clipboard?.writeText(location.href);
+    this.copied.textContent = "Copied";
+  }
+
+  show(picture) {
+    const { task } = picture;
+    this.picture = picture;
+    if (this.id !== task.id) this.copied.textContent = "Copy link";
+    this.id = task.id;
+    if (!exported) this.export.href = `/api/tasks/${encodeURIComponent(task.id)}/export`;
+    fill(this.name, mark(task), node("span", {}, task.profile),
+      task.description && node("span", { class: "about" }, task.description));
+    this.tick();
+    this.failure.hidden = !task.error;
+    if (task.error) {
+      fill(this.failure, node("b", {}, task.error.message), task.error.advice && ` ${task.error.advice} `,
+        node("code", {}, task.error.code));
+    }
+    fill(this.more, [
+      task.parent && [node("dt", {}, "started by"), node("dd", {}, node("a", { href: taskPath(task.parent) }, task.parent))],
+      task.facts.map(({ label, text }) => [node("dt", {}, label), node("dd", {}, text)]).flat(),
+      task.files.length ? [node("dt", {}, "changed"), node("dd", {}, task.files.join("\n"))] : null,
+    ].flat().filter(Boolean));
+  }
+
+  /** Draw what the passing time changes. */
+  tick() {
+    if (!this.picture) return;
+    const { task, tree, cost, left } = this.picture;
+    fill(this.facts, node("span", { class: `pill ${task.status}` }, task.status), concern(task),
+      fact(elapsed(task), ""), task.model && fact(task.model, ""), fact(task.used.tokens, ""), fact(task.used.cost, ""),
+      tree.length > 1 && cost.cost ? fact(cost.cost, "for the whole start") : null, left && fact(left, "left"),
+      task.where && fact(task.where, ""), fact(instant(task.created_ms), ""));
+  }
+}

@@ -1,0 +1,137 @@
+// The list of tasks: read a part at a time, as far as one scrolls; changed in place by live events.
+import { filters, go, taskPath } from "./address.js";
+import { fill, node, say } from "./dom.js";
+import { filterBar } from "./filters.js";
+import { concern, fact, mark, titled } from "./marks.js";
+import { Scroller } from "./scroller.js";
+import { readTasks } from "./source.js";
+import { follow, paced } from "./stream.js";
+import { elapsed } from "./words.js";
+
+const PART = 100;
+
+export class ListView {
+  title = "Tasks";
+
+  constructor(main, connected) {
+    this.parts = new Map();
+    this.bar = filterBar(() => this.reload());
+    this.sums = node("p", { class: "sums" });
+    this.scroller = new Scroller("Tasks", "list", (index) => this.row(index), () => this.readSight());
+    this.nothing = node("p", { class: "nothing", hidden: true });
+    main.append(node("section", { class: "list", "aria-label": "Tasks" },
+      this.bar.element, this.sums, this.nothing, this.scroller.box));
+    this.renew = paced(() => this.readAnew());
+    this.stop = follow(null, { changed: (kind, data) => this.changed(kind, data), connected });
+    this.clock = setInterval(() => this.scroller.refresh(), 1000);
+    this.reload();
+  }
+
+  reload() {
+    this.bar.show();
+    this.scroller.box.scrollTop = 0;
+    this.renew();
+  }
+
+  moved() {
+    this.reload();
+    return true;
+  }
+
+  async readAnew() {
+    const asked = JSON.stringify(filters());
+    const [first] = this.scroller.sight;
+    const part = Math.floor(first / PART);
+    try {
+      const found = await readTasks(filters(), part * PART, PART);
+      if (asked !== JSON.stringify(filters())) return;
+      this.parts = new Map([[part, found.tasks]]);
+      this.show(found);
+    } catch (error) {
+      fill(this.sums, node("strong", { class: "concern" }, error.message));
+    }
+  }
+
+  show(found) {
+    this.bar.count(found);
+    fill(this.sums, fact(found.total.toLocaleString("en"), found.total === 1 ? "task" : "tasks"),
+      fact(found.counts.running ?? 0, "running"), fact(found.used.cost, ""), fact(found.used.tokens, ""));
+    this.nothing.hidden = found.total > 0;
+    this.nothing.textContent = Object.keys(filters()).length
+      ? "No task is like that. Esc clears the filters."
+      : "No task has been kept yet. Start one with: ohm run finder \"Where is …?\"";
+    this.scroller.refresh(found.total);
+    if (!this.painted) performance.mark("ohm-list");
+    this.painted = true;
+  }
+
+  /** Read the parts in sight that are not here yet. */
+  async readSight() {
+    if (!this.painted) return;
+    const [first, last] = this.scroller.sight;
+    for (const part of new Set([Math.floor(first / PART), Math.floor(Math.max(first, last) / PART)])) {
+      if (this.parts.has(part)) continue;
+      this.parts.set(part, []);
+      const kept = this.parts;
+      try {
+        const found = await readTasks(filters(), part * PART, PART);
+        if (kept !== this.parts) return;
+        kept.set(part, found.tasks);
+        this.scroller.refresh(found.total);
+      } catch {
+        kept.delete(part); // asked for again with the next row that is scrolled to
+      }
+    }
+  }
+
+  task(index) {
+    return this.parts.get(Math.floor(index / PART))?.[index % PART];
+  }
+
+  row(index) {
+    const task = this.task(index);
+    const place = { role: "listitem", "aria-setsize": this.scroller.total, "aria-posinset": index + 1 };
+    if (!task) return node("div", { class: "row empty", ...place }, "…");
+    return node("div", { class: `row ${task.status}`, ...place, tabindex: "-1" },
+      mark(task),
+      node("a", { class: "what", href: taskPath(task.id) },
+        task.parent && node("span", { class: "below" }, "↳"), titled(task)),
+      node("span", { class: "doing" }, concern(task), task.asks ? null : task.where),
+      node("span", { class: "model" }, task.model),
+      node("span", { class: "number took" }, elapsed(task)),
+      node("span", { class: "number tokens" }, task.tree.tokens),
+      node("span", { class: "number cost" }, task.tree.cost));
+  }
+
+  /** Change rows in place; anything else is read anew. */
+  changed(kind, data) {
+    const places = new Map();
+    for (const rows of this.parts.values()) rows.forEach((row, at) => places.set(row.id, [rows, at]));
+    for (const row of data.tasks ?? []) {
+      const [rows, at] = places.get(row.id) ?? [];
+      if (rows && rows[at].status !== row.status) say(`${row.profile}: ${row.status}. ${row.description}`);
+      if (rows) rows[at] = row;
+    }
+    this.scroller.refresh();
+    this.renew();
+  }
+
+  /** Do what a key stands for; return false for a key that means nothing here. */
+  key(key) {
+    const at = this.scroller.focused;
+    if (key === "j" || key === "ArrowDown") this.scroller.reveal(at + 1);
+    else if (key === "k" || key === "ArrowUp") this.scroller.reveal(Math.max(0, at - 1));
+    else if (key === "Enter" && at >= 0 && this.task(at)) go(taskPath(this.task(at).id));
+    else if (key === "/") this.bar.search.focus();
+    else if (key === "Escape") this.bar.clear();
+    else return false;
+    return true;
+  }
+
+  close() {
+    clearInterval(this.clock);
+    this.stop();
+    this.scroller.close();
+  }
+}
+

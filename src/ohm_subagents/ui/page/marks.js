@@ -1,0 +1,30 @@
+// The pieces that lists, trees and heads share: a mark for each state, and facts in a line.
+import { node } from "./dom.js";
+import { MARKS, duration, silence, stateOf } from "./words.js";
+
+const NAMES = { held: "waits for an answer" };
+
+/** Make the mark of a row's state; those who listen hear it as a word. */
+export function mark(row) {
+  const state = stateOf(row);
+  return node("span", { class: `mark ${state}` },
+    node("span", { "aria-hidden": "true" }, MARKS[state] ?? "·"),
+    node("span", { class: "unseen" }, `${NAMES[state] ?? state}: `));
+}
+
+/** Say what a row waits for or how long it has been silent; empty if nothing is amiss. */
+export function concern(row) {
+  if (stateOf(row) === "held") return node("strong", { class: "concern" }, "waits for your answer");
+  const silent = silence(row);
+  return silent ? node("strong", { class: "concern" }, `nothing for ${duration(silent)}`) : null;
+}
+
+/** Make a name with the title of its task. */
+export function titled(row) {
+  return [node("b", {}, row.profile), row.description ? node("span", { class: "about" }, row.description) : null];
+}
+
+/** Make a number with its name, such as `12 running`. */
+export function fact(value, name) {
+  return value === "" || value == null ? null : node("span", { class: "fact" }, node("b", {}, value), ` ${name}`);
+}

@@ -1,0 +1,81 @@
+// The requests that wait for an answer: a tool call to approve, or a question.
+import { taskPath } from "./address.js";
+import { node, say } from "./dom.js";
+import { act } from "./source.js";
+import { duration, now } from "./words.js";
+
+const APPROVALS = [["call", "Approve once"], ["task", "for this task"], ["always", "always"]];
+
+export class Requests {
+  constructor(answered) {
+    this.answered = answered;
+    this.cards = new Map();
+    this.element = node("section", { class: "requests", "aria-label": "Waiting for an answer", hidden: true });
+  }
+
+  /** Show these, and leave alone what somebody may be typing into. */
+  show(requests) {
+    const open = new Set(requests.map((request) => request.id));
+    for (const [id, card] of this.cards) {
+      if (open.has(id)) continue;
+      card.remove();
+      this.cards.delete(id);
+    }
+    for (const request of requests.filter(({ id }) => !this.cards.has(id))) {
+      const card = this.card(request);
+      this.cards.set(request.id, card);
+      this.element.append(card);
+      say(`${request.profile} waits for an answer: ${request.title}`);
+    }
+    this.element.hidden = this.cards.size === 0;
+  }
+
+  card(request) {
+    const outcome = node("p", { class: "outcome", role: "status" });
+    const answer = async (body) => {
+      outcome.textContent = "Sent …";
+      try {
+        const done = await act(`/api/requests/${encodeURIComponent(request.id)}/answer`, body);
+        outcome.textContent = done.message;
+        this.answered();
+      } catch (error) {
+        outcome.textContent = error.message;
+      }
+    };
+    const waits = request.expires_ms ? `denied in ${duration(request.expires_ms - now())} if nobody answers` : "";
+    return node("article", { class: "asking", "data-request": request.id },
+      node("h3", {}, node("a", { href: taskPath(request.task) }, request.profile),
+        request.kind === "question" ? " asks" : " wants to"),
+      node("p", { class: "asked" }, request.title),
+      request.arguments && request.kind === "tool"
+        ? node("details", {}, node("summary", {}, "All of the call"), node("pre", { class: "plain" }, request.arguments))
+        : null,
+      node("p", { class: "why" }, [request.reason, waits].filter(Boolean).join(" · ")),
+      request.kind === "question" ? question(request, answer) : approval(answer), outcome);
+  }
+
+  /** Bring the first one into focus; return false if there is none. */
+  focus() {
+    const first = this.element.querySelector("button, input");
+    first?.focus();
+    return Boolean(first);
+  }
+}
+
+function approval(answer) {
+  const reason = node("input", { type: "text", "aria-label": "Reason for a denial", placeholder: "Reason, if you deny it" });
+  const deny = () => answer({ answer: "deny", text: reason.value });
+  return node("div", { class: "answers" },
+    APPROVALS.map(([scope, label], at) => node("button", { type: "button", class: at ? "" : "primary",
+      "aria-label": at ? `Approve ${label}` : label, onclick: () => answer({ answer: "approve", scope }) }, label)),
+    reason, node("button", { type: "button", class: "danger", onclick: deny }, "Deny"));
+}
+
+function question(request, answer) {
+  const text = node("input", { type: "text", name: "text", "aria-label": "Answer", placeholder: "Your answer" });
+  const given = (words) => words.trim() && answer({ answer: "text", text: words });
+  return node("form", { class: "answers", onsubmit: (event) => { event.preventDefault(); given(text.value); } },
+    request.options.map((option) => node("button", { type: "button", onclick: () => given(option) }, option)),
+    text, node("button", { class: "primary" }, "Answer"),
+    node("button", { type: "button", class: "danger", onclick: () => answer({ answer: "deny", text: "" }) }, "Deny"));
+}

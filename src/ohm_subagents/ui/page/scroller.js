@@ -1,0 +1,94 @@
+// Rows of one height, of which only those in sight are in the document: ten thousand are no more work than twenty.
+import { node } from "./dom.js";
+
+const SPARE = 6;
+const USUAL_HEIGHT = 56;
+
+export class Scroller {
+  /** `draw(index)` makes a row; `placed()` is called after rows were drawn or dropped. */
+  constructor(label, role, draw, placed = () => {}) {
+    this.rows = node("div", { class: "rows", role, "aria-label": label });
+    this.box = node("div", { class: "scroller" }, this.rows);
+    this.draw = draw;
+    this.placed = placed;
+    this.total = 0;
+    this.shown = new Map();
+    this.box.addEventListener("scroll", () => this.place(), { passive: true });
+    this.watch = new ResizeObserver(() => this.refresh());
+    this.watch.observe(this.box);
+  }
+
+  /** The height of a row, as the style has it for this width of the page. */
+  get height() {
+    return parseFloat(getComputedStyle(this.box).getPropertyValue("--row")) || USUAL_HEIGHT;
+  }
+
+  /** The first and the last index in sight. */
+  get sight() {
+    const height = this.height, top = this.box.scrollTop;
+    const last = Math.ceil((top + this.box.clientHeight) / height) + SPARE;
+    return [Math.max(0, Math.floor(top / height) - SPARE), Math.min(this.total - 1, last)];
+  }
+
+  /** The index of the row with the focus, -1 for none. */
+  get focused() {
+    const row = this.rows.contains(document.activeElement) && document.activeElement.closest("[data-index]");
+    return row ? Number(row.dataset.index) : -1;
+  }
+
+  /** Set the number of rows, and draw anew what has changed of those in sight. */
+  refresh(total = this.total) {
+    const focused = this.focused;
+    this.total = total;
+    this.rows.style.setProperty("--total", total);
+    const [first, last] = this.sight;
+    for (const [index, row] of this.shown) {
+      if (index < first || index > last) continue;
+      const fresh = this.made(index);
+      if (fresh.drawn === row.drawn) continue;
+      row.replaceWith(fresh);
+      this.shown.set(index, fresh);
+    }
+    this.place();
+    if (focused >= 0 && this.focused < 0) this.shown.get(focused)?.focus({ preventScroll: true });
+  }
+
+  /** Draw the rows that have come into sight, in their order, and drop those that have left it. */
+  place() {
+    const [first, last] = this.sight;
+    for (const [index, row] of this.shown) {
+      if (index >= first && index <= last) continue;
+      row.remove();
+      this.shown.delete(index);
+    }
+    for (let index = last; index >= first; index -= 1) {
+      if (this.shown.has(index)) continue;
+      const row = this.made(index);
+      this.shown.set(index, row);
+      this.rows.insertBefore(row, this.shown.get(index + 1) ?? null);
+    }
+    this.placed();
+  }
+
+  made(index) {
+    const row = this.draw(index);
+    row.dataset.index = index;
+    row.style.setProperty("--at", index);
+    row.drawn = row.outerHTML; // a canvas changes when it is painted
+    return row;
+  }
+
+  /** Bring a row into sight and, if asked, give it the focus. */
+  reveal(index, { focus = true } = {}) {
+    if (index < 0 || index >= this.total) return;
+    const { height, box } = this, top = index * height;
+    if (top < box.scrollTop) box.scrollTop = top;
+    else if (top + height > box.scrollTop + box.clientHeight) box.scrollTop = top + height - box.clientHeight;
+    this.place();
+    if (focus) this.shown.get(index)?.focus({ preventScroll: true });
+  }
+
+  close() {
+    this.watch.disconnect();
+  }
+}

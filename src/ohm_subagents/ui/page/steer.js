@@ -1,0 +1,49 @@
+// What can be done with a task: a follow-up, a cancellation, a link to it.
+import { node } from "./dom.js";
+import { act, exported } from "./source.js";
+
+export class Steer {
+  /** `done(answer)` is called with what the server answers. */
+  constructor(done) {
+    this.done = done;
+    this.outcome = node("p", { class: "outcome", role: "status" });
+    this.prompt = node("textarea", { rows: "2", "aria-label": "Follow-up", placeholder: "Follow-up (Ctrl+Enter sends it)",
+      onkeydown: (event) => {
+        if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.send();
+      } });
+    this.cancel = node("button", { type: "button", class: "danger", onclick: () => this.act("cancel") }, "Cancel task");
+    this.form = node("form", { class: "follow-up", "aria-label": "Follow-up",
+      onsubmit: (event) => { event.preventDefault(); this.send(); } },
+    this.prompt, node("button", { class: "primary" }, "Send"));
+    this.element = node("div", { class: "steer", hidden: exported }, this.outcome, this.form);
+  }
+
+  show(task) {
+    this.id = task.id;
+    this.cancel.hidden = exported || !task.can_cancel;
+    this.form.hidden = !task.can_send;
+  }
+
+  async send() {
+    const prompt = this.prompt.value.trim();
+    if (prompt && await this.act("send", { prompt })) this.prompt.value = "";
+  }
+
+  async act(what, body = {}) {
+    this.outcome.textContent = "Sent …";
+    try {
+      const answer = await act(`/api/tasks/${encodeURIComponent(this.id)}/${what}`, body);
+      this.outcome.textContent = answer.message;
+      this.done(answer);
+      return true;
+    } catch (error) {
+      this.outcome.textContent = error.message;
+      return false;
+    }
+  }
+
+  /** Write something below the follow-up, such as what came of it. */
+  tell(text) {
+    this.outcome.textContent = text;
+  }
+}

@@ -1,0 +1,151 @@
+// The tree of a start beside its timeline: one row for each task, of which only those in sight are drawn.
+import { fill, node } from "./dom.js";
+import { concern, mark } from "./marks.js";
+import { Scroller } from "./scroller.js";
+import { Timeline, legend, spanColours, spanText } from "./timeline.js";
+import { counted, elapsed, silence, stateOf } from "./words.js";
+
+const DEEPEST = 6;
+
+/** Mark each task that only waits for one below it: it is silent, and not stuck. */
+function patient(tree) {
+  const rows = new Map(tree.map((row) => [row.id, row]));
+  for (const row of tree.filter(({ ended_ms }) => ended_ms === null)) {
+    let above = rows.get(row.parent);
+    while (above && !above.waits_below) {
+      above.waits_below = true;
+      above = rows.get(above.parent);
+    }
+  }
+  return tree;
+}
+
+export class Tree {
+  /** `chosen(id)` is called with the task that somebody chooses. */
+  constructor(chosen) {
+    this.chosen = chosen;
+    this.tree = [];
+    this.timeline = new Timeline();
+    this.scroller = new Scroller("Tasks of this start", "tree", (index) => this.row(index), () => this.paint());
+    this.scale = node("canvas", { class: "scale", "aria-hidden": "true" });
+    this.sums = node("p", { class: "sums" });
+    this.tip = node("div", { class: "tip", hidden: true, "aria-hidden": "true" });
+    this.element = node("section", { class: "start", "aria-label": "Tree and timeline" },
+      node("div", { class: "tree-head" }, this.sums, this.zoomButtons()),
+      node("div", { class: "ruler" }, legend(), this.scale), this.scroller.box, this.tip);
+    this.element.addEventListener("click", (event) => this.clicked(event));
+    this.scroller.box.addEventListener("pointermove", (event) => this.pointed(event));
+    this.scroller.box.addEventListener("pointerleave", () => { this.tip.hidden = true; });
+    this.scroller.box.addEventListener("wheel", (event) => this.wheeled(event), { passive: false });
+  }
+
+  zoomButtons() {
+    const button = (label, text, zoom) => node("button", { type: "button", class: "small", "aria-label": label, title: label,
+      onclick: () => { zoom(); this.scroller.place(); } }, text);
+    return node("div", { class: "zoom", role: "group", "aria-label": "Timeline" },
+      button("Earlier", "‹", () => this.timeline.zoom(1, -0.5)), button("Zoom in", "+", () => this.timeline.zoom(0.5)),
+      button("Zoom out", "−", () => this.timeline.zoom(2)), button("Later", "›", () => this.timeline.zoom(1, 0.5)),
+      button("Show all", "all", () => this.timeline.all()));
+  }
+
+  show(picture, id) {
+    this.tree = patient(picture.tree);
+    this.id = id;
+    this.timeline.take(picture.tree, picture.spans);
+    this.element.classList.toggle("alone", this.tree.length === 1);
+    this.element.style.setProperty("--tasks", this.tree.length);
+    this.sum();
+    this.scroller.refresh(this.tree.length);
+  }
+
+  /** Say how the whole start stands, and lead to those that need somebody. */
+  sum() {
+    const states = Map.groupBy(this.tree, stateOf), stuck = this.tree.filter((row) => silence(row));
+    const jump = (rows, text) => rows?.length ? node("button", { type: "button", class: "link concern",
+      "data-task": rows[0].id }, text) : null;
+    fill(this.sums, node("b", {}, counted(this.tree.length, "task")),
+      ["running", "queued", "succeeded", "failed", "cancelled"].filter((state) => states.has(state)).map((state) =>
+        node("span", { class: `fact ${state}` }, `${states.get(state).length} ${state}`)),
+      jump(states.get("held"), `${states.get("held")?.length} waiting for your answer`),
+      jump(stuck, `${stuck.length} stuck`));
+  }
+
+  row(index) {
+    const row = this.tree[index], chosen = row.id === this.id;
+    const amiss = concern(row);
+    return node("div", {
+      class: `row ${row.status}${chosen ? " chosen" : ""}`, role: "treeitem", "data-task": row.id,
+      "aria-level": row.depth + 1, "aria-selected": String(chosen), tabindex: chosen ? "0" : "-1",
+      "aria-setsize": this.tree.length, "aria-posinset": index + 1,
+      "--depth": Math.min(row.depth, DEEPEST),
+    },
+    node("div", { class: "node" },
+      mark(row),
+      node("span", { class: "what" }, node("b", {}, row.profile), node("span", { class: "about" }, row.description)),
+      node("span", { class: "number took" }, elapsed(row)),
+      node("span", { class: "number cost" }, row.used.cost || row.used.tokens),
+      node("span", { class: "doing" }, amiss, row.error || row.last)),
+    node("canvas", { class: "track", "data-task": row.id, "aria-hidden": "true" }),
+    node("span", { class: "unseen" }, this.timeline.words(row.id)));
+  }
+
+  paint() {
+    if (!this.tree.length) return;
+    const colours = spanColours();
+    this.timeline.paintScale(this.scale, colours);
+    for (const canvas of this.scroller.rows.querySelectorAll("canvas")) {
+      this.timeline.paint(canvas, canvas.dataset.task, colours);
+    }
+  }
+
+  clicked(event) {
+    const id = event.target.closest("[role=treeitem], button[data-task]")?.dataset.task;
+    if (id) this.chosen(id);
+  }
+
+  pointed(event) {
+    const canvas = event.target.closest("canvas");
+    const span = canvas && this.timeline.under(canvas.dataset.task, canvas, event.offsetX);
+    this.tip.hidden = !span;
+    if (!span) return;
+    this.tip.textContent = spanText(span);
+    this.tip.style.setProperty("--x", `${event.clientX}px`);
+    this.tip.style.setProperty("--y", `${event.clientY}px`);
+    this.tip.classList.toggle("left", event.clientX > innerWidth / 2);
+  }
+
+  wheeled(event) {
+    const canvas = event.target.closest("canvas");
+    if (!canvas || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    this.timeline.zoom(event.deltaY < 0 ? 0.8 : 1.25, 0, event.offsetX / canvas.clientWidth);
+    this.scroller.place();
+  }
+
+  /** Draw what the passing time has changed. */
+  tick() {
+    if (this.tree.every((row) => row.ended_ms !== null)) return;
+    this.sum();
+    this.scroller.refresh();
+  }
+
+  /** Move the focus by a number of rows. */
+  step(by) {
+    const at = this.scroller.focused;
+    const from = at < 0 ? this.tree.findIndex((row) => row.id === this.id) : at;
+    this.scroller.reveal(Math.max(0, Math.min(this.tree.length - 1, from + by)));
+  }
+
+  /** Return the id of the row with the focus. */
+  get focused() {
+    return this.tree[this.scroller.focused]?.id;
+  }
+
+  reveal(id) {
+    this.scroller.reveal(this.tree.findIndex((row) => row.id === id), { focus: false });
+  }
+
+  close() {
+    this.scroller.close();
+  }
+}

@@ -1,0 +1,57 @@
+// Durations and marks, in the words of the terminal.
+
+export const MARKS = { succeeded: "✓", failed: "✕", cancelled: "○", queued: "…", running: "", held: "?" };
+export const STATUSES = ["running", "queued", "succeeded", "failed", "cancelled"];
+export const KINDS = { model: "model request", tool: "tool call", wait: "wait", guard: "guard", queued: "queued", run: "run" };
+const SILENT_MS = 30_000;
+let serverAhead = 0;
+
+/** Keep the time of the server, by which all clocks of the page go. */
+export function setClock(nowMs) {
+  if (nowMs != null) serverAhead = nowMs - Date.now();
+}
+
+/** Return the time of now, in epoch milliseconds. */
+export function now() {
+  return Date.now() + serverAhead;
+}
+
+/** Write `12.3s`, `3m 05s`, `2h 05m` or `4d 02h`. */
+export function duration(ms) {
+  const two = (number) => String(number).padStart(2, "0");
+  const seconds = Math.floor(Math.max(0, ms) / 1000);
+  if (seconds < 60) return `${(Math.floor(Math.max(0, ms) / 100) / 10).toFixed(1)}s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes}m ${two(seconds % 60)}s`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 24 ? `${hours}h ${two(minutes % 60)}m` : `${Math.floor(hours / 24)}d ${two(hours % 24)}h`;
+}
+
+/** Write the local time of day, with the date where it is another day. */
+export function instant(ms) {
+  const at = new Date(ms);
+  const day = at.toDateString() === new Date(now()).toDateString() ? "" : `${at.toLocaleDateString()} `;
+  return day + at.toLocaleTimeString([], { hour12: false });
+}
+
+/** Write `1 task` or `2 tasks`. */
+export function counted(number, noun) {
+  return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+/** Return the time a task has taken, as text; of one that has not begun, the time it has waited. */
+export function elapsed(row) {
+  return duration(row.ended_ms === null ? now() - (row.started_ms ?? row.created_ms) : row.elapsed_ms);
+}
+
+/** Return `held` for a task that waits for an answer, else its status. */
+export function stateOf(row) {
+  return row.asks && row.status === "running" ? "held" : row.status;
+}
+
+/** Return how long a task has been stuck; 0 for one that is not. */
+export function silence(row) {
+  if (row.status !== "running" || row.asks || row.waits_below || row.progress_ms == null) return 0;
+  const ms = now() - row.progress_ms;
+  return row.is_stuck || ms > SILENT_MS ? ms : 0;
+}
