@@ -83,6 +83,7 @@ async def test_a_task_that_nothing_here_takes_up_is_not_cancelled_and_that_is_sa
     async with Ohm.open(cwd=tmp_path, env=env, config=config) as ohm:
         refused = await ohm.call("task", {"op": "cancel", "id": task_id})
         assert (refused.is_error, ohm.task(task_id).status) == (True, "running")
+        assert ohm.store.owner(task_id) == "no process"
     assert f"Task '{task_id}' was not cancelled: its process has ended" in refused.text
     assert f"the directory '{tmp_path}'" in refused.text
     async with opened(tmp_path) as ohm:

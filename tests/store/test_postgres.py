@@ -118,7 +118,7 @@ async def test_a_task_of_another_machine_is_left_alone_until_its_lease_is_over(s
             assert store.is_foreign("task_1")
             assert (store.get("task_1").ok_value.status, store.owner("task_1")) == ("running", "elsewhere")
             move_away(stores, lease="-2 days")
-            assert not store.is_foreign("task_1")
+            assert (store.is_foreign("task_1"), store.owner("task_1")) == (False, "no process")
             assert store.get("task_1").ok_value.status == "failed"
             await store.flush()
         async with stores.opened() as store:

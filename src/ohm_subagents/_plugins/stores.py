@@ -140,7 +140,10 @@ class Store(Protocol):
         ...
 
     def owner(self, task_id: TaskId) -> str:
-        """Return who runs an unsettled task, for people: `pid 123`, or `elsewhere` where no number means anything."""
+        """Return who runs an unsettled task, for people.
+
+        `pid 123`; `elsewhere` where no number means anything, or nobody can tell; `no process` where it has ended.
+        """
         ...
 
     async def flush(self) -> None:

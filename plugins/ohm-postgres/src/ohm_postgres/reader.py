@@ -113,10 +113,13 @@ class Reader:
         return row is not None and row.owner == self._owner.id
 
     def name_of_owner(self, task_id: str) -> str:
-        """Return who works on the task: `pid 123`, or `elsewhere` where its pid means nothing."""
+        """Return who works on the task, as `Store.owner`."""
         row = self._unsettled(task_id)
-        process = None if row is None else row.process
-        return f"pid {process.pid}" if process is not None and process.is_seen_here else "elsewhere"
+        if row is None:
+            return "elsewhere"
+        if not self.is_live(row):
+            return "no process"
+        return f"pid {row.process.pid}" if row.process is not None and row.process.is_seen_here else "elsewhere"
 
     def _unsettled(self, task_id: str) -> Row | None:
         found = self.found(f"{ROWS} WHERE t.id = %s AND t.ended_ms IS NULL", (to_text(task_id),))

@@ -116,11 +116,15 @@ class Neighbours:
         return any(owner != self._me.id and self.is_alive(owner) for (owner,) in found or ())
 
     def name_of(self, task_id: TaskId) -> str:
-        """Return who works on the task: `pid 123`, or `elsewhere` where its pid means nothing."""
+        """Return who works on the task, as `Store.owner`."""
         found = self._reader.found(
-            "SELECT pid, boot, namespace FROM owners JOIN tasks ON tasks.owner = owners.id"
+            "SELECT pid, started, boot, namespace, heartbeat_ms FROM owners JOIN tasks ON tasks.owner = owners.id"
             " WHERE tasks.id = ? AND ended_ms IS NULL",
             task_id,
         )
-        here = self._me.process
-        return f"pid {found[0][0]}" if found and found[0][1:] == (here.boot, here.namespace) else "elsewhere"
+        if found is None:
+            return "elsewhere"
+        if not any(is_alive(*process) for process in found):
+            return "no process"
+        here, (pid, _, *where, _) = self._me.process, found[0]
+        return f"pid {pid}" if where == [here.boot, here.namespace] else "elsewhere"
