@@ -4,10 +4,11 @@ from contextlib import asynccontextmanager
 
 import anyio
 import pytest
+from acting import ActingBackend
 from another_process import another_process
 
-from ohm_subagents import ErrorCode, Ohm
-from ohm_subagents._orchestrator import elsewhere
+from ohm_subagents import Approve, ErrorCode, Ohm
+from ohm_subagents._orchestrator import elsewhere, waiting
 from ohm_subagents._store import following
 from ohm_subagents.contract import TaskSettled, TextDelta
 from ohm_subagents.stores.sqlite import wakers
@@ -109,6 +110,46 @@ async def test_nobody_looks_for_what_the_others_tell(tmp_path, monkeypatch):
                     assert await other.handle(task_id).cancel()
     assert told[-1] == "task_settled"
     assert [*(tmp_path / wakers.FOLDER).iterdir()] == []
+
+
+async def test_nobody_looks_for_the_tasks_that_it_waits_for(tmp_path, monkeypatch):
+    """A wait hears that a task of another `Ohm` asks, and later that it settles, though nobody looks for a minute."""
+    monkeypatch.setattr(wakers, "LOOK_S", 60)
+    monkeypatch.setattr(waiting, "_LOOK_S", 60)
+    asks, ends = anyio.Event(), anyio.Event()
+
+    async def act(request, _sink):
+        await asks.wait()
+        refusal = await request.gate.tool("edit", {"path": "a.py"}, call_id="1")
+        await ends.wait()
+        return refusal or "It is edited."
+
+    env = HERMETIC | {"PI_CONFIG_DIR": str(tmp_path), "OHM_SUBAGENTS_STORE": "sqlite"}
+    config = {"subagentBackend": "acting", "subagents": {"task": {"tools": {"ask": ["edit"]}}}}
+    told = []
+    async with (
+        Ohm.open(env=env, config=config, plugins=[ActingBackend(act)]) as owner,
+        Ohm.open(env=env, config=config, plugins=[ActingBackend(act)]) as other,
+    ):
+        handle = await owner.start("task", "p")
+        await owner.store.flush()
+
+        async def wait():
+            told.append((await other.call("task", {"op": "wait", "id": handle.id})).details)
+
+        for event in (asks, ends):
+            with anyio.fail_after(30):
+                async with anyio.create_task_group() as group:
+                    group.start_soon(wait)
+                    await anyio.wait_all_tasks_blocked()
+                    event.set()
+                for request in owner.requests():
+                    await owner.answer(request.id, Approve())
+                await owner.store.flush()
+    assert [(one["wait_status"], one["items"][0]["status"]) for one in told] == [
+        ("asked", "running"),
+        ("completed", "succeeded"),
+    ]
 
 
 async def test_a_handle_of_another_ohm_cancels_once(tmp_path):

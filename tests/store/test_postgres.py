@@ -158,6 +158,21 @@ async def test_what_settles_anywhere_wakes_who_follows(stores):
         assert one.outbox.look_s is None
 
 
+async def test_who_waits_for_tasks_is_told_that_one_asks(stores):
+    async with stores.opened() as one, stores.opened() as other:
+        hand = stores.hand(other)
+        task = hand.started("task_1")
+        await other.flush()
+        asked = AnswerAwaited(
+            request=Request(id="req_1", task_id=task.id, session_id="s", path=("task_1",), profile="finder")
+        )
+        with Watch(one.outbox) as watch, anyio.fail_after(10):
+            other.save(apply(task, asked, at_ms=task.updated_ms), asked)
+            await other.flush()
+            while not one.get(task.id).unwrap().requests:
+                await watch.news()
+
+
 async def test_who_waits_for_news_is_told_of_a_task_whose_process_has_died(stores, monkeypatch):
     from ohm_postgres import writer
 

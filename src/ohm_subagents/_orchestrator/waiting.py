@@ -1,4 +1,4 @@
-"""Waiting for tasks: notified, and polled only for those of another process."""
+"""Waiting for tasks: notified of those that run here, and woken for those of another process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from ohm_subagents._orchestrator.observe.observers import Follower
-from ohm_subagents._orchestrator.queued_prompt import LazyEvent
+from ohm_subagents._store.following import Watch
 from ohm_subagents.contract.events import TaskSettled
 from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.limits import FOREVER_MS
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 STOPPED_WITHIN_S: Final = 0.05
 """The time in which a cancellation is to be stored before the run is stopped."""
 CALLER_GONE: Final = "The caller stopped waiting."
-FOREIGN_LOOK_S: Final = 0.25
-"""The interval at which a wait looks at the tasks of other processes."""
+_LOOK_S: Final = 2.0
+"""The interval at which a wait looks if the processes of the tasks are still there."""
 
 
 def seconds(milliseconds: int | None) -> float:
@@ -58,7 +58,7 @@ async def wait_answered(tasks: Iterable[LiveTask]) -> None:
 
 
 class WaitEnd(Follower):
-    """Ends a wait: an observer of the tasks that run here, which looks at all others now and then.
+    """Ends a wait: an observer of the tasks that run here, which is woken when any other settles or asks.
 
     Those are tasks of other processes, and such as have outlived theirs and wait for an answer: with it they go on in
     whichever process. It knows no timeout.
@@ -78,32 +78,34 @@ class WaitEnd(Follower):
         self._ids = frozenset(map(TaskId, command.ids))
         self._here = {one.task.id for one in live if not one.task.is_terminal}
         self._elsewhere = self._ids - self._here
-        self._news = LazyEvent()
+        self._watch = Watch(None)
         self._is_asked = command.until_asked and any(one.task.requests for one in live)
         self._is_closing = False
+        self._has_begun = False
 
     def leave(self, task: Task) -> None:
         del task
         self._is_closing = True
-        self._news.set()
+        self._watch.wake()
 
     def notify(self, task: Task, event: Event) -> None:
         if type(event) is TaskSettled:
             self._here.discard(task.id)
             if not self._here or self._command.mode == "any":
-                self._news.set()
+                self._watch.wake()
         elif type(event) is AnswerAwaited and self._command.until_asked:
             self._is_asked = True
-            self._news.set()
+            self._watch.wake()
 
     async def wait(self) -> None:
         """Wait until all of the tasks are settled, or what else the command waits for."""
-        while True:
-            self._news = LazyEvent()
-            if self._is_over():
-                return
-            with anyio.move_on_after(FOREIGN_LOOK_S if self._elsewhere else None):  # no event comes from elsewhere
-                await self._news.wait()
+        if self._is_over():
+            return
+        self._has_begun = True
+        self._watch = Watch(getattr(self._store, "outbox", None) if self._elsewhere else None)
+        with self._watch:
+            while not self._is_over():
+                await self._watch.news(within_s=_LOOK_S if self._elsewhere else None)
 
     def status(self, items: Iterable[Accepted | Missing], *, is_aborted: bool) -> WaitStatus:
         """Return how the wait has ended, by the tasks as they are now."""
@@ -128,7 +130,11 @@ class WaitEnd(Follower):
         if self._store.is_foreign(task_id) or self._running(task_id) is not None:
             return True
         found = self._store.get(task_id)
-        return isinstance(found, Ok) and bool(found.ok_value.requests)
+        return isinstance(found, Ok) and (bool(found.ok_value.requests) or self._is_taken_over(found.ok_value))
+
+    def _is_taken_over(self, task: Task) -> bool:
+        """Return True for a task that was elsewhere when the wait began, is ours now, and does not run yet."""
+        return self._has_begun and not task.is_terminal and any(one.id == task.id for one in self._store.recent())
 
 
 async def cancel_all(tasks: Iterable[LiveTask], reason: str, store: Store) -> None:

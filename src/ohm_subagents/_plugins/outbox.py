@@ -47,6 +47,7 @@ class Outbox(Notifier, Protocol):
 
     A row goes with its task, once no consumer waits for it. For those that do, what made room for others is held, up to
     `HELD_TIMES` the number of tasks that are kept; after that the oldest goes, and the consumer has missed one.
+    Its news is that a task of any process has settled, or asks.
     """
 
     def register(self, consumer: Consumer) -> int:

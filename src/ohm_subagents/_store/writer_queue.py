@@ -49,6 +49,11 @@ class Changes:
     has_settled: bool = False
     """It has settled, and belongs into the outbox."""
 
+    @property
+    def is_awaited(self) -> bool:
+        """Return True if it has settled or asks: whoever waits for that is to be told."""
+        return self.has_settled or bool(self.task.requests)
+
     def note(self, task: Task, event: Event) -> None:
         """Take in what an event means for the tables beside the log."""
         if isinstance(event, TaskQueued):

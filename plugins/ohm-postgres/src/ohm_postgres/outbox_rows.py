@@ -103,6 +103,11 @@ def settle(connection: Connection, seqs: Sequence[int]) -> None:
         "INSERT INTO ohm_outbox SELECT * FROM unnest(%s::bigint[], %s::bigint[]) ON CONFLICT (task) DO NOTHING",
         (numbers, [*seqs]),
     )
+    tell(connection)
+
+
+def tell(connection: Connection) -> None:
+    """Wake whoever waits for tasks, once the transaction has ended."""
     connection.execute(f"NOTIFY {CHANNEL}".encode())
 
 

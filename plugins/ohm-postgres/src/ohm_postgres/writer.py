@@ -38,6 +38,7 @@ class _Written:
     lost: list[TaskId] = field(default_factory=list[TaskId])
     not_ours: list[TaskId] = field(default_factory=list[TaskId])
     settled: list[int] = field(default_factory=list[int])
+    has_asked: bool = False
 
 
 class Writer:
@@ -225,6 +226,8 @@ class Writer:
         for each in batch.others:
             each.write(connection)
         outbox_rows.settle(connection, written.settled)
+        if written.has_asked:
+            outbox_rows.tell(connection)
         created = sum(each.is_created for each in batch.changes.values())
         written.gone = self._eviction.after(connection, created, self._now_ms)
 
@@ -243,6 +246,7 @@ class Writer:
             connection, {seq: self._checkpoint(each.task) for seq, each in ours.items() if each.has_checkpoint}
         )
         written.settled += [seq for seq, each in ours.items() if each.has_settled]
+        written.has_asked = any(each.is_awaited and not each.has_settled for each in ours.values())
 
     def _checkpoint(self, task: Task) -> str | None:
         state = task.activity.checkpoint or ""

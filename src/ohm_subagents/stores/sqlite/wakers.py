@@ -31,7 +31,7 @@ class Told(NamedTuple):
 
     Fields:
         has_events: events of tasks.
-        has_settled: tasks that have settled.
+        has_settled: tasks that have settled, or ask.
         commands_to: the owners who have got a command or a reply.
     """
 
@@ -57,7 +57,7 @@ class Wakers:
         self._listed: tuple[int, tuple[tuple[str, int, str], ...]] = (0, ())
 
     def all(self) -> tuple[Waker, Waker, Waker]:
-        """Make what tells this process of commands, of events, and of what has settled."""
+        """Make what tells this process of commands, of events, and of what has settled or asks."""
         self._own = Waker(self, "commands"), Waker(self, "events"), Waker(self, "settled")
         return self._own
 

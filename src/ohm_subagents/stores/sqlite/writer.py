@@ -207,7 +207,7 @@ class Writer:
         self._mark = None
         self.eviction.leaving = leaving
         self._lost -= {each.task.id for each in self._takeovers}.difference(not_ours)
-        has_settled = bool(self._takeovers) or any(each.has_settled for each in self._unwritten.values())
+        has_settled = bool(self._takeovers) or any(each.is_awaited for each in self._unwritten.values())
         has_events = bool(self._unwritten or self._takeovers)
         self._unwritten, self._takeovers, self._discards, self._others = {}, [], [], []
         self._forget(not_ours)
