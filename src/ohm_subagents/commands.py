@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from ohm_subagents._terminal.display import Display, drawn
     from ohm_subagents._terminal.finished import finished_lines, print_finished
     from ohm_subagents._terminal.keys import pressed_keys
+    from ohm_subagents._terminal.listening import listener_at, serve_app
     from ohm_subagents._terminal.live import call_live, watched
     from ohm_subagents._terminal.prompts import answer_hint, answered_here, is_attended, text_answer
     from ohm_subagents._terminal.signals import aborted_by_signal, until_signal
@@ -105,6 +106,7 @@ __all__ = [
     "is_attended",
     "is_terminal",
     "json_line",
+    "listener_at",
     "message_too_long",
     "pressed_keys",
     "print_finished",
@@ -116,6 +118,7 @@ __all__ = [
     "print_text",
     "report",
     "request_id_in_use",
+    "serve_app",
     "standard_wire",
     "styled",
     "system_clock",
@@ -138,6 +141,7 @@ __getattr__, __dir__ = lazy_names(
         "_terminal.board": "Board",
         "_terminal.finished": "finished_lines print_finished",
         "_terminal.display": "Display drawn",
+        "_terminal.listening": "listener_at serve_app",
         "_terminal.live": "call_live watched",
         "_terminal.prompts": "answer_hint answered_here is_attended text_answer",
         "_terminal.keys": "pressed_keys",

@@ -18,7 +18,7 @@ from ohm_subagents._plugins.hooks.specs import hookimpl
 from ohm_subagents._plugins.outbox import HELD_TIMES, MOST_CONSUMERS, Consumer, Outbox, OutboxEntry
 from ohm_subagents._plugins.stores import Notifier, RetentionPolicy, Store, StoreRequest, StoreSpec, TaskLog, TaskQuery
 from ohm_subagents._store.control import MemoryControl
-from ohm_subagents._store.following import Followers, followed_events, watched_tasks
+from ohm_subagents._store.following import Followers, end_of, followed_events, unstarted, watched_tasks
 from ohm_subagents._store.history import COUNTED_EVENTS, completed_events, events_of, streamed_events
 from ohm_subagents._store.memory import MemoryStore
 from ohm_subagents._store.outbox import MemoryOutbox, Position
@@ -101,6 +101,7 @@ __all__ = [
     "apply",
     "caller_from_threads",
     "completed_events",
+    "end_of",
     "event_from_json",
     "event_json_bytes",
     "event_to_json",
@@ -124,6 +125,7 @@ __all__ = [
     "task_of_log",
     "task_to_json",
     "unknown_task",
+    "unstarted",
     "watched_tasks",
 ]
 

@@ -9,7 +9,7 @@ from ohm_subagents._lazy import lazy_names
 from ohm_subagents._views.projection import project_task as task_envelope
 
 if TYPE_CHECKING:
-    from ohm_subagents._views.account import total_line
+    from ohm_subagents._views.account import remaining_text, total_line, used_text
     from ohm_subagents._views.answer import assistant_text
     from ohm_subagents._views.call_line import call_line
     from ohm_subagents._views.call_rows import clock_text
@@ -28,15 +28,17 @@ if TYPE_CHECKING:
     from ohm_subagents._views.live_tree import LiveTask, brief_line, task_block
     from ohm_subagents._views.messages import Message, MessageLog, arguments_in, calls_of, messages_of, text_of
     from ohm_subagents._views.model_text import task_text
-    from ohm_subagents._views.quantities import age_text, duration_text, instant_text
+    from ohm_subagents._views.quantities import age_text, cost_text, duration_text, instant_text
     from ohm_subagents._views.request_texts import answer_text, request_text
     from ohm_subagents._views.screen import screen_lines
     from ohm_subagents._views.status import status_line, task_line
-    from ohm_subagents._views.task_texts import Wording, activity, elapsed_ms, tool_row, tool_rows
+    from ohm_subagents._views.task_texts import Wording, activity, elapsed_ms, task_title, tool_row, tool_rows
     from ohm_subagents._views.theme import PLAIN, Theme, View
     from ohm_subagents._views.todo_count import TODO_TOOLS, TodoCount, todos_in
-    from ohm_subagents._views.tool_calls import FileChange, NamedCall, named_call
+    from ohm_subagents._views.tool_calls import FileChange, NamedCall, changed_lines, named_call
     from ohm_subagents._views.transcript import Transcript, transcript_lines
+    from ohm_subagents._views.tree import status_marker
+    from ohm_subagents._views.work_facts import quiet_ms
 
 __all__ = [
     "COST_KEYS",
@@ -66,11 +68,13 @@ __all__ = [
     "call_line",
     "calls_of",
     "cells",
+    "changed_lines",
     "clock_text",
     "cost_csv",
     "cost_records",
     "cost_rows",
     "cost_table",
+    "cost_text",
     "duration_text",
     "elapsed_ms",
     "fit",
@@ -82,21 +86,26 @@ __all__ = [
     "preview_lines",
     "printable",
     "printable_json",
+    "quiet_ms",
+    "remaining_text",
     "request_text",
     "screen_lines",
     "status_line",
+    "status_marker",
     "task_block",
     "task_envelope",
     "task_fact_lines",
     "task_line",
     "task_list_lines",
     "task_text",
+    "task_title",
     "text_of",
     "todos_in",
     "tool_row",
     "tool_rows",
     "total_line",
     "transcript_lines",
+    "used_text",
     "wrap",
     "wrapped",
 ]
@@ -104,7 +113,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "_views.account": "total_line",
+        "_views.account": "remaining_text total_line used_text",
         "_views.answer": "assistant_text",
         "_views.call_line": "call_line",
         "_views.call_rows": "clock_text",
@@ -115,14 +124,16 @@ __getattr__, __dir__ = lazy_names(
         "_views.live_tree": "LiveTask brief_line task_block",
         "_views.messages": "Message MessageLog arguments_in calls_of messages_of text_of",
         "_views.model_text": "task_text",
-        "_views.quantities": "age_text duration_text instant_text",
+        "_views.quantities": "age_text cost_text duration_text instant_text",
         "_views.request_texts": "answer_text request_text",
         "_views.screen": "screen_lines",
         "_views.status": "status_line task_line",
-        "_views.task_texts": "Wording activity elapsed_ms tool_row tool_rows",
+        "_views.task_texts": "Wording activity elapsed_ms task_title tool_row tool_rows",
         "_views.theme": "PLAIN Theme View",
         "_views.todo_count": "TODO_TOOLS TodoCount todos_in",
-        "_views.tool_calls": "FileChange NamedCall named_call",
+        "_views.tool_calls": "FileChange NamedCall changed_lines named_call",
         "_views.transcript": "Transcript transcript_lines",
+        "_views.tree": "status_marker",
+        "_views.work_facts": "quiet_ms",
     },
 )

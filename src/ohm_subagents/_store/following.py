@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Self
 
 import anyio
 
 from ohm_subagents._concurrency.event_loop import caller_from_threads
+from ohm_subagents.contract.activity import Activity
 from ohm_subagents.contract.events import TaskEvent, TaskSettled
 from ohm_subagents.contract.outcome import Cancelled, Failed, Succeeded
 from ohm_subagents.contract.result import Err, Ok
@@ -135,6 +137,22 @@ async def followed_events(store: Store, task_id: TaskId) -> AsyncGenerator[TaskE
                     yield end_of(newest.ok_value)
                 return
             await watch.news(within_s=_LOOK_S)
+
+
+def unstarted(task: Task) -> Task:
+    """Return a task as it was before its first event, to be folded again."""
+    return replace(
+        task,
+        status="queued",
+        activity=Activity(max_events=task.activity.max_events),
+        updated_ms=task.assignment.created_ms,
+        started_ms=None,
+        ended_ms=None,
+        runs=(),
+        diagnostics=(),
+        error=None,
+        requests=(),
+    )
 
 
 def end_of(task: Task) -> TaskEvent:

@@ -38,10 +38,15 @@ def work_facts(task: Task, *, now_ms: int, room: int, is_held: bool) -> list[Spa
         if spans and span_cells(spans) + len(text) + 3 > room:
             break
         spans.append(("dim", f" · {text}"))
-    quiet_ms = now_ms - (task.activity.progress_ms or task.started_ms or now_ms)
-    if quiet_ms >= _QUIET_MS and task.status == "running" and not task.requests and not is_held:
-        spans.append(("warning", f" · quiet for {clock_text(quiet_ms)}"))
+    if not is_held and (quiet := quiet_ms(task, now_ms=now_ms)):
+        spans.append(("warning", f" · quiet for {clock_text(quiet)}"))
     return spans
+
+
+def quiet_ms(task: Task, *, now_ms: int) -> int:
+    """Return for how long a task that runs has made no progress; 0 for less than half a minute, or while it asks."""
+    quiet = now_ms - (task.activity.progress_ms or task.started_ms or now_ms)
+    return quiet if quiet >= _QUIET_MS and task.status == "running" and not task.requests else 0
 
 
 def _time(task: Task, now_ms: int) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 from contextlib import aclosing, nullcontext
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -22,8 +21,7 @@ from ohm_subagents.commands import (
     until_signal,
 )
 from ohm_subagents.contract import Recorded
-from ohm_subagents.contract.activity import Activity
-from ohm_subagents.store import apply, followed_events
+from ohm_subagents.store import apply, followed_events, unstarted
 from ohm_subagents.views import Transcript
 
 if TYPE_CHECKING:
@@ -42,7 +40,7 @@ async def follow(view: str, task: Task, store: Store, _config: OhmConfig) -> int
 
 
 async def _printed_events(task: Task, store: Store) -> Task:
-    state = _unstarted(task)
+    state = unstarted(task)
     async with aclosing(followed_events(store, task.id)) as events:
         async for each in events:
             state = apply(state, each.event, at_ms=each.at_ms)
@@ -51,7 +49,7 @@ async def _printed_events(task: Task, store: Store) -> Task:
 
 
 async def _transcribed(task: Task, store: Store) -> Task:
-    state, transcript = _unstarted(task), Transcript(task)
+    state, transcript = unstarted(task), Transcript(task)
     for line in transcript.head():
         print_text(line)
     async with aclosing(followed_events(store, task.id)) as events:
@@ -65,7 +63,7 @@ async def _transcribed(task: Task, store: Store) -> Task:
 
 
 async def _drawn(task: Task, store: Store) -> Task:
-    state, board = _unstarted(task), Board(terminal_theme())
+    state, board = unstarted(task), Board(terminal_theme())
     with nullcontext() if task.is_terminal else drawn(board.frame):
         async with aclosing(followed_events(store, task.id)) as events:
             async for each in events:
@@ -73,19 +71,3 @@ async def _drawn(task: Task, store: Store) -> Task:
                 board.notify(state, each.event)
     print_finished(state, board.theme)
     return state
-
-
-def _unstarted(task: Task) -> Task:
-    """Return a task as it was before its first event."""
-    return replace(
-        task,
-        status="queued",
-        activity=Activity(max_events=task.activity.max_events),
-        updated_ms=task.assignment.created_ms,
-        started_ms=None,
-        ended_ms=None,
-        runs=(),
-        diagnostics=(),
-        error=None,
-        requests=(),
-    )

@@ -14,9 +14,12 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, ImageContent, ListToolsResult, TextContent
 from mcp_types.jsonrpc import INVALID_PARAMS, INVALID_REQUEST
 
-from ohm_subagents.commands import MAX_MESSAGE_BYTES
+from ohm_subagents.commands import (
+    MAX_MESSAGE_BYTES,
+    listener_at,
+    serve_app,
+)
 from ohm_subagents.mcp.guard import Guard
-from ohm_subagents.mcp.listening import listener_at, serve
 from ohm_subagents.mcp.options import CLIENT_LEFT, NAME, PATH
 from ohm_subagents.mcp.results import tool_entry
 
@@ -58,7 +61,7 @@ class BridgeServer:
             )
             guard = Guard(sessions.handle_request, admits=bridge.admits, refusal=_NO_RUN)
             async with sessions.run(), anyio.create_task_group() as group:
-                group.start_soon(serve, guard, listener)
+                group.start_soon(serve_app, guard, listener)
                 yield bridge
                 group.cancel_scope.cancel()
 

@@ -11,12 +11,20 @@ from anyio.lowlevel import checkpoint
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from ohm_subagents import Ohm
-from ohm_subagents.commands import BAD_USAGE, MAX_MESSAGE_BYTES, SUCCESS, complain, report, until_signal
+from ohm_subagents.commands import (
+    BAD_USAGE,
+    MAX_MESSAGE_BYTES,
+    SUCCESS,
+    complain,
+    listener_at,
+    report,
+    serve_app,
+    until_signal,
+)
 from ohm_subagents.config import process_env
 from ohm_subagents.contract import Err, Ok, Result
 from ohm_subagents.contract.ids import secret_task_id
 from ohm_subagents.mcp.guard import Guard
-from ohm_subagents.mcp.listening import listener_at, serve
 from ohm_subagents.mcp.options import PATH
 from ohm_subagents.mcp.server import server_of
 
@@ -78,7 +86,7 @@ async def serve_http(options: ServerOptions, typed: str, *, origins: tuple[str, 
 
             async def served() -> None:
                 async with sessions.run():
-                    await serve(guard, listener)
+                    await serve_app(guard, listener)
                 await checkpoint()  # tell the command that a signal has ended it
 
             ended = await until_signal(served)

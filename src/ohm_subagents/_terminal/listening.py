@@ -25,7 +25,7 @@ def listener_at(host: str, port: int) -> socket.socket:
     return listener
 
 
-async def serve(app: ASGIApp, listener: socket.socket) -> None:
+async def serve_app(app: ASGIApp, listener: socket.socket) -> None:
     """Serve until this is cancelled; then take no more requests, and end those that go on after a moment."""
     listening = _Listening(
         uvicorn.Config(app, lifespan="off", log_config=None, access_log=False, timeout_graceful_shutdown=_GRACE_S)

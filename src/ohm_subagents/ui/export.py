@@ -1,0 +1,69 @@
+"""The page with a task in it, as one file that needs neither a server nor a network."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from hashlib import sha256
+from typing import TYPE_CHECKING, Final
+
+from pydantic_core import to_json
+
+from ohm_subagents.ui.files import page_files
+
+if TYPE_CHECKING:
+    from ohm_subagents.ui.answers import ExportData
+
+_MAIN: Final = "main.js"
+_IMPORT: Final = re.compile(r'^import [^;]*?from "\./([\w.-]+)";\n', re.MULTILINE)
+_EXPORT: Final = re.compile(r"^export (?=(?:async )?function|const|let|class)", re.MULTILINE)
+_HEAD: Final = "<head>"
+_STYLE: Final = '<link rel="stylesheet" href="/page/style.css">'
+_SCRIPT: Final = '<script type="module" src="/page/main.js"></script>'
+
+
+def exported_page(data: ExportData) -> str:
+    """Return the page: its modules joined to one, and nothing in it may be loaded or run but that."""
+    style, script = page_files()["style.css"], joined_modules(page_files())
+    policy = (
+        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    page = page_files()["index.html"]
+    for mark, text in (
+        (_HEAD, f'<head>\n<meta http-equiv="Content-Security-Policy" content="{policy}">'),
+        (_STYLE, f"<style>{style}</style>"),
+        (_SCRIPT, f'{_data(data)}\n<script type="module">{script}</script>'),
+    ):
+        if page.count(mark) != 1:
+            message = f"The page has {mark!r} {page.count(mark)} times; it has to be there once."
+            raise AssertionError(message)
+        page = page.replace(mark, text)
+    return page
+
+
+def joined_modules(sources: dict[str, str]) -> str:
+    """Return the modules as one, each behind those that it imports. A name is given once in all of them."""
+    order: dict[str, None] = {}
+
+    def take(name: str) -> None:
+        if name not in order:
+            for imported in _IMPORT.findall(sources[name]):
+                take(imported)
+            order[name] = None
+
+    take(_MAIN)
+    script = "\n".join(_EXPORT.sub("", _IMPORT.sub("", sources[name])) for name in order)
+    if "</script" in script or "<!--" in script:
+        raise AssertionError("A script that is written into a page must not end it.")
+    return script
+
+
+def _data(data: ExportData) -> str:
+    """Return the data as an element; a browser takes nothing in it for markup."""
+    text = to_json(data).decode().replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return f'<script type="application/json" id="ohm-data">{text}</script>'
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"

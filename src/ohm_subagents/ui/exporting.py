@@ -1,0 +1,58 @@
+"""`ohm ui --export`: the page of one task as a file."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ohm_subagents.commands import BAD_USAGE, SUCCESS, TASK_FAILED, complain, print_text, report, system_clock
+from ohm_subagents.config import load_config, process_env
+from ohm_subagents.contract import Err, Ok
+from ohm_subagents.store import TaskQuery, stored_tasks
+from ohm_subagents.ui.export import exported_page
+from ohm_subagents.ui.pictures import Pictures
+
+if TYPE_CHECKING:
+    from ohm_subagents.store import Store
+
+
+async def export_task(typed: str, output: Path | None, *, cwd: Path, config: Path | None) -> int:
+    """Write the page of a task, found by its id or its beginning, to a file; return the exit code."""
+    loaded = load_config(cwd=cwd, config=config, env=process_env())
+    if isinstance(loaded, Err):
+        complain(loaded.err_value)
+        return BAD_USAGE
+    report(loaded.ok_value.diagnostics)
+    async with AsyncExitStack() as stack:
+        try:
+            store = await stack.enter_async_context(stored_tasks(loaded.ok_value, cwd=cwd))
+        except OSError as exc:
+            why = str(exc)
+            complain(f"{why[:1].upper()}{why[1:]}.")
+            return TASK_FAILED
+        return await _export(typed, output, store)
+
+
+async def _export(typed: str, output: Path | None, store: Store) -> int:
+    alike = [one.ok_value.id for one in store.list(TaskQuery(id_prefix=typed)) if isinstance(one, Ok)]
+    if len(alike) > 1 and typed not in alike:
+        complain(f"{len(alike)} ids of tasks begin with '{typed}'. Type more of it.")
+        return BAD_USAGE
+    task_id = alike[0] if len(alike) == 1 else typed
+    data = await Pictures(store, system_clock).export(task_id)
+    if isinstance(data, Err):
+        complain(data.err_value)
+        return TASK_FAILED
+    page = exported_page(data.ok_value)
+    if output == Path("-"):
+        print_text(page)
+        return SUCCESS
+    file = output or Path(f"{task_id}.html")
+    try:
+        file.write_text(page, encoding="utf-8")
+    except OSError as exc:
+        complain(f"The file '{file}' cannot be written: {exc.strerror}.")
+        return TASK_FAILED
+    print_text(f"Wrote '{file}'.")
+    return SUCCESS

@@ -1,0 +1,187 @@
+"""The answers to what a page asks: lists, trees with their timelines, transcripts and costs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents.contract import Err, ErrorCode, OhmError, Ok
+from ohm_subagents.contract.ids import TaskId
+from ohm_subagents.contract.usage import NOTHING_USED
+from ohm_subagents.ui.answers import CostLine, CostPage, ExportData, RowsChanged, TaskPage, TaskPicture, TranscriptPage
+from ohm_subagents.ui.readings import Readings
+from ohm_subagents.ui.registry import Registry
+from ohm_subagents.ui.rows import asked_of, detail_of, left_of, row_of, tree_row_of, used_by, used_of
+from ohm_subagents.views import cost_rows, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ohm_subagents.contract import ListedTask, Result
+    from ohm_subagents.contract.ids import Clock
+    from ohm_subagents.store import Store
+    from ohm_subagents.ui.readings import Reading
+    from ohm_subagents.ui.registry import Filters
+    from ohm_subagents.ui.shapes import Asked, Entry, Row, Span, TreeRow
+    from ohm_subagents.views import CostKey
+
+NOTHING_KEPT: Final = "nothing: subagents.store is memory, and tasks are gone with their process"
+
+
+class Pictures:
+    """What there is to see in a store. It reads, and changes nothing."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        """Look at a store; `clock` gives the time of an answer."""
+        self.registry = Registry(store)
+        self.readings = Readings(store)
+        self.now = clock
+        self._store = store
+        self._asked: dict[str, int] = {}
+
+    async def look(self) -> None:
+        """Read what is new, and which tasks that run ask something."""
+        self.registry.refresh()
+        for task in self.registry.unsettled:
+            asks = await self._asks(task)
+            if asks != self._asked.get(task.id, 0):
+                self.registry.touch(task.id)
+            self._asked[task.id] = asks
+        for settled in {*self._asked} - {task.id for task in self.registry.unsettled}:
+            del self._asked[settled]
+
+    async def page(self, filters: Filters, *, offset: int, limit: int) -> TaskPage:
+        """Return a part of the list."""
+        self.registry.refresh()
+        chosen, counts = self.registry.chosen(filters)
+        return TaskPage(
+            total=len(chosen),
+            tasks=await self.rows(chosen[offset : offset + limit]),
+            counts=counts,
+            profiles=[one_line(profile) for profile in self.registry.profiles],
+            used=used_by(chosen),
+            place=one_line(self._store.place or NOTHING_KEPT),
+            now_ms=self.now(),
+        )
+
+    async def changes(self, version: int) -> RowsChanged | None:
+        """Return the rows that have changed after a version; None for none."""
+        changed = self.registry.changed_after(version)
+        if not changed:
+            return None
+        return RowsChanged(tasks=await self.rows(changed), counts=self.registry.counts(), now_ms=self.now())
+
+    async def rows(self, tasks: Iterable[ListedTask]) -> list[Row]:
+        """Return tasks as rows."""
+        return [await self._row(task) for task in tasks]
+
+    async def _row(self, task: ListedTask) -> Row:
+        return self._row_with(task, await self._asks(task))
+
+    async def _asks(self, task: ListedTask) -> int:
+        if task.status != "running":
+            return 0
+        read = await self.readings.of(task.id, is_settled=False)
+        return len(read.ok_value.task.requests) if isinstance(read, Ok) else 0
+
+    async def newest_changes(self, task_id: str) -> list[tuple[str, str, int]]:
+        """Return how far each task of a tree has come, to be compared with what it was before."""
+        found: list[tuple[str, str, int]] = []
+        for task, _ in self.registry.tree(task_id):
+            read = await self.readings.of(task.id, is_settled=task.is_terminal)
+            found.append((task.id, task.status, read.ok_value.entries.newest if isinstance(read, Ok) else 0))
+        return found
+
+    def _row_with(self, task: ListedTask, asks: int) -> Row:
+        where = "" if task.is_terminal else one_line(self._store.owner(task.id))
+        return row_of(task, now_ms=self.now(), where=where, asks=asks)
+
+    async def picture(self, task_id: str) -> Result[TaskPicture, OhmError]:
+        """Return a task with the tree and the timeline of its start."""
+        self.registry.refresh()
+        tree = self.registry.tree(task_id)
+        rows: list[TreeRow] = []
+        spans: list[Span] = []
+        asked: list[Asked] = []
+        chosen: tuple[Row, Reading] | None = None
+        for listed, depth in tree:
+            read = await self.readings.of(listed.id, is_settled=listed.is_terminal)
+            if isinstance(read, Err):
+                continue
+            reading = read.ok_value
+            row, task = self._row_with(listed, len(reading.task.requests)), reading.task
+            children = self.registry.children(listed.id)
+            rows.append(tree_row_of(row, task, reading.timeline, depth=depth, children=children, now_ms=self.now()))
+            spans += reading.timeline.spans
+            cwd = "" if task.launch is None else task.launch.cwd
+            asked += [asked_of(request, cwd=cwd) for request in task.requests]
+            if listed.id == task_id:
+                chosen = row, reading
+        if chosen is None:
+            return Err(self._unknown(task_id))
+        row, reading = chosen
+        return Ok(
+            TaskPicture(
+                task=detail_of(row, reading.task, now_ms=self.now(), can_send=True),
+                tree=rows,
+                spans=spans,
+                requests=sorted(asked, key=lambda one: one["asked_ms"]),
+                cost=used_by(listed for listed, _ in tree),
+                left=left_of(reading.task, now_ms=self.now()),
+                now_ms=self.now(),
+            )
+        )
+
+    async def transcript(self, task_id: str, after: int) -> Result[TranscriptPage, OhmError]:
+        """Return the entries of a task that are new or have changed after a number."""
+        self.registry.refresh()
+        listed = self.registry.get(task_id)
+        if listed is None:
+            return Err(self._unknown(task_id))
+        read = await self.readings.of(listed.id, is_settled=listed.is_terminal)
+        if isinstance(read, Err):
+            return read
+        entries = read.ok_value.entries
+        return Ok(TranscriptPage(entries=entries.after(after), next=entries.newest))
+
+    def cost(self, by: CostKey) -> CostPage:
+        """Return what all kept tasks have used."""
+        self.registry.refresh()
+        tasks = self.registry.changed_after(-1)
+        return _cost_page(tasks, by)
+
+    async def export(self, task_id: str) -> Result[ExportData, OhmError]:
+        """Return all that a page needs to show a task with its tree and asks no server for."""
+        pictured = await self.picture(task_id)
+        if isinstance(pictured, Err):
+            return pictured
+        transcripts: dict[str, list[Entry]] = {}
+        tasks = [listed for listed, _ in self.registry.tree(task_id)]
+        for listed in tasks:
+            told = await self.transcript(listed.id, 0)
+            transcripts[listed.id] = told.ok_value["entries"] if isinstance(told, Ok) else []
+        return Ok(
+            ExportData(
+                exported_ms=self.now(),
+                picture=pictured.ok_value,
+                transcripts=transcripts,
+                costs={"profile": _cost_page(tasks, "profile"), "model": _cost_page(tasks, "model")},
+            )
+        )
+
+    def _unknown(self, task_id: str) -> OhmError:
+        """Return why there is no such task, in the words of the store."""
+        found = self._store.get(TaskId(task_id))
+        if isinstance(found, Err):
+            return found.err_value
+        message = f"Task '{task_id}' cannot be read."
+        return OhmError(code=ErrorCode.UNKNOWN_TASK_ID, message=message, advice="Ask again.")
+
+
+def _cost_page(tasks: Sequence[ListedTask], by: CostKey) -> CostPage:
+    rows = cost_rows(tasks, by)
+    return CostPage(
+        by=by,
+        rows=[CostLine(name=one_line(row.name), tasks=row.tasks, used=used_of(row.usage)) for row in rows],
+        tasks=len(tasks),
+        all=used_of(sum((row.usage for row in rows), NOTHING_USED)),
+    )

@@ -1,0 +1,215 @@
+"""All kept tasks, as a list shows them: read once, then only what is new."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents.contract import ListedTask, Ok
+from ohm_subagents.contract.ids import TaskId
+from ohm_subagents.store import TaskQuery
+from ohm_subagents.ui.answers import Counts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ohm_subagents.store import Store
+
+_MOST_GONE: Final = 10_000
+"""So many tasks that are kept no more are remembered for pages that have not heard of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """A choice of tasks; an empty field chooses all."""
+
+    text: str = ""
+    """Each word of it is in the id, the profile, the description, the model or the session, in any case."""
+    statuses: frozenset[str] = frozenset()
+    """The status is one of these."""
+    profile: str = ""
+    """The profile."""
+    session: str = ""
+    """The session."""
+
+    def matches(self, task: ListedTask) -> bool:
+        """Return True for a task that they choose, whatever its status is."""
+        if self.profile not in {"", task.profile} or self.session not in {"", task.session_id}:
+            return False
+        if not self.text:
+            return True
+        said = f"{task.id} {task.profile} {task.description} {task.model or ''} {task.session_id}".casefold()
+        return all(word in said for word in self.text.casefold().split())
+
+
+class Registry:
+    """The tasks of a store. A settled one is read once: nothing happens to it any more but that it goes."""
+
+    def __init__(self, store: Store) -> None:
+        """Know nothing yet; `refresh` reads."""
+        self.version = 0
+        """Rises with each change."""
+        self._store = store
+        self._tasks: dict[TaskId, ListedTask] = {}
+        self._below: dict[TaskId, list[TaskId]] = {}
+        self._started: dict[str, list[TaskId]] = {}
+        self._open: set[TaskId] = set()
+        self._changed: dict[TaskId, int] = {}
+        self._gone: dict[TaskId, int] = {}
+        self._unread: int | None = None  # how many tasks are counted and cannot be read; None before all was read
+
+    def refresh(self) -> None:
+        """Read what is new."""
+        self.version += 1
+        if self._unread is not None:
+            self._read_new()
+        if self._store.count() - len(self._tasks) != self._unread:
+            self._read_all()
+
+    def _read_new(self) -> None:
+        """Read the tasks that have begun, and those that were not settled."""
+        for found in self._store.list(TaskQuery()):
+            if isinstance(found, Ok):
+                if found.ok_value.id in self._tasks:
+                    break
+                self._put(found.ok_value)
+        seen: set[TaskId] = set()
+        for status in ("running", "queued"):
+            for task in self._listed(TaskQuery(status=status)):
+                self._put(task)
+                seen.add(task.id)
+        for task_id in [*(self._open - seen)]:
+            self._put_newest(task_id)
+
+    def _read_all(self) -> None:
+        kept = {task.id: task for task in self._listed(TaskQuery())}
+        for task_id in [*self._tasks]:
+            if task_id not in kept:
+                self._drop(task_id)
+        for task in reversed(kept.values()):
+            self._put(task)
+        self._unread = self._store.count() - len(self._tasks)
+
+    def _listed(self, query: TaskQuery) -> Iterable[ListedTask]:
+        return (found.ok_value for found in self._store.list(query) if isinstance(found, Ok))
+
+    def _put_newest(self, task_id: TaskId) -> None:
+        found = self._store.get(task_id)
+        if isinstance(found, Ok):
+            self._put(ListedTask.of(found.ok_value))
+        else:
+            self._drop(task_id)
+
+    def _put(self, task: ListedTask) -> None:
+        known = self._tasks.get(task.id)
+        if known == task:
+            return
+        if known is None:
+            if task.parent is not None:
+                self._below.setdefault(task.parent, []).append(task.id)
+            elif task.call is not None:
+                self._started.setdefault(task.call, []).append(task.id)
+        self._tasks[task.id] = task
+        self._changed[task.id] = self.version
+        (self._open.discard if task.is_terminal else self._open.add)(task.id)
+
+    def _drop(self, task_id: TaskId) -> None:
+        task = self._tasks.pop(task_id, None)
+        if task is None:
+            return
+        siblings = self._below.get(task.parent or task.id) if task.parent else self._started.get(task.call or "")
+        if siblings is not None and task_id in siblings:
+            siblings.remove(task_id)
+        self._open.discard(task_id)
+        self._changed.pop(task_id, None)
+        self._gone[task_id] = self.version
+        for oldest in [*self._gone][:-_MOST_GONE]:
+            del self._gone[oldest]
+
+    def touch(self, task_id: TaskId) -> None:
+        """Note a change of a task that no list shows."""
+        self._changed[task_id] = self.version
+
+    @property
+    def unsettled(self) -> tuple[ListedTask, ...]:
+        """The tasks that wait or run."""
+        return tuple(self._tasks[task_id] for task_id in self._open)
+
+    @property
+    def profiles(self) -> list[str]:
+        """The profiles of all tasks, in order."""
+        return sorted({task.profile for task in self._tasks.values()})
+
+    def get(self, task_id: str) -> ListedTask | None:
+        """Return a task; None if it is not kept."""
+        return self._tasks.get(TaskId(task_id))
+
+    def chosen(self, filters: Filters) -> tuple[list[ListedTask], Counts]:
+        """Return the tasks that filters choose, newest first, and how many there are of each status without that."""
+        matching = [task for task in self._tasks.values() if filters.matches(task)]
+        counts = counts_of(matching)
+        if filters.statuses:
+            matching = [task for task in matching if task.status in filters.statuses]
+        return sorted(matching, key=_newest_first), counts
+
+    def counts(self) -> Counts:
+        """Return how many tasks there are of each status."""
+        return counts_of(self._tasks.values())
+
+    def changed_after(self, version: int) -> list[ListedTask]:
+        """Return the tasks that are new or have changed after a version, newest first."""
+        changed = (self._tasks[task_id] for task_id, at in self._changed.items() if at > version)
+        return sorted(changed, key=_newest_first)
+
+    def gone_after(self, version: int) -> list[str]:
+        """Return the tasks that have gone after a version."""
+        return [task_id for task_id, at in self._gone.items() if at > version]
+
+    def tree(self, task_id: str) -> list[tuple[ListedTask, int]]:
+        """Return all tasks of the start that a task belongs to, each with its depth and below the one that started it.
+
+        The tasks that one call of a program has started belong together.
+        """
+        task = self.get(task_id)
+        if task is None:
+            return []
+        above: set[TaskId] = set()
+        while task.parent is not None and task.parent in self._tasks and task.id not in above:
+            above.add(task.id)
+            task = self._tasks[task.parent]
+        together = self._started.get(task.call or "", [])
+        tree: list[tuple[ListedTask, int]] = []
+        self._collect(together if task.id in together else [task.id], tree)
+        return tree
+
+    def children(self, task_id: TaskId) -> int:
+        """Return the number of tasks that a task has started."""
+        return len(self._below.get(task_id, ()))
+
+    def _collect(self, roots: Sequence[TaskId], tree: list[tuple[ListedTask, int]]) -> None:
+        left = [(task_id, 0) for task_id in sorted(roots, key=self._start, reverse=True)]
+        seen: set[TaskId] = set()
+        while left:
+            task_id, depth = left.pop()
+            if task_id in seen or task_id not in self._tasks:
+                continue
+            seen.add(task_id)
+            tree.append((self._tasks[task_id], depth))
+            below = sorted(self._below.get(task_id, ()), key=self._start, reverse=True)
+            left += [(child, depth + 1) for child in below]
+
+    def _start(self, task_id: TaskId) -> tuple[int, str]:
+        task = self._tasks.get(task_id)
+        return (0 if task is None else task.created_ms), task_id
+
+
+def counts_of(tasks: Iterable[ListedTask]) -> Counts:
+    """Count tasks by their status."""
+    counts = Counts(queued=0, running=0, succeeded=0, failed=0, cancelled=0)
+    for task in tasks:
+        counts[task.status] += 1
+    return counts
+
+
+def _newest_first(task: ListedTask) -> tuple[int, str]:
+    return -task.created_ms, task.id

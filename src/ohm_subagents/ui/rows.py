@@ -1,0 +1,149 @@
+"""Tasks as rows and facts for the page, in the words that terminals have for them; pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents.contract.usage import NOTHING_USED
+from ohm_subagents.ui.entries import MOST_CHARS
+from ohm_subagents.ui.markup import markup
+from ohm_subagents.ui.shapes import Asked, Detail, Fact, Failure, Row, TreeRow, Used
+from ohm_subagents.ui.words import last_words, request_words
+from ohm_subagents.views import (
+    cost_text,
+    elapsed_ms,
+    one_line,
+    printable,
+    quiet_ms,
+    remaining_text,
+    status_marker,
+    task_fact_lines,
+    task_title,
+    used_text,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ohm_subagents.contract import ListedTask, OhmError, Request, Task
+    from ohm_subagents.contract.usage import Usage
+    from ohm_subagents.ui.timeline import Timeline
+
+_LABEL: Final = 14
+"""The width of a label in the lines of facts."""
+_APART: Final = frozenset({"task", "status", "asks", "files", "error"})
+"""Facts that have a place of their own."""
+
+
+def used_of(usage: Usage) -> Used:
+    """Return the usage of one or several tasks."""
+    return Used(
+        requests=usage.requests,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cached_tokens=usage.cached_tokens,
+        tool_calls=usage.tool_calls,
+        cost_usd=None if usage.cost_usd is None else f"{usage.cost_usd:f}",
+        tokens=f"{tokens:,} tokens" if (tokens := usage.input_tokens + usage.output_tokens) else "",
+        cost="" if usage.cost_usd is None else cost_text(usage.cost_usd),
+        text=used_text(usage),
+    )
+
+
+def used_by(tasks: Iterable[ListedTask]) -> Used:
+    """Return what several tasks used themselves, so that none counts twice."""
+    return used_of(sum((task.usage for task in tasks), NOTHING_USED))
+
+
+def row_of(task: ListedTask, *, now_ms: int, where: str = "", asks: int = 0) -> Row:
+    """Return a task in a list; `where` is the process that runs it, and `asks` the number of its open requests."""
+    taken_ms = elapsed_ms(task, now_ms=now_ms)
+    return Row(
+        id=one_line(task.id),
+        title=one_line(task_title(task.profile, task.description)),
+        profile=one_line(task.profile),
+        description=one_line(task.description),
+        status=task.status,
+        icon=status_marker(task.status, 0),
+        session=one_line(task.session_id),
+        parent=task.parent and one_line(task.parent),
+        call=task.call and one_line(task.call),
+        model=task.model and one_line(task.model),
+        where="" if task.is_terminal else where,
+        asks=asks,
+        created_ms=task.created_ms,
+        started_ms=task.started_ms,
+        ended_ms=task.ended_ms,
+        elapsed_ms=taken_ms,
+        used=used_of(task.usage),
+        tree=used_of(task.tree_usage),
+    )
+
+
+def tree_row_of(row: Row, task: Task, timeline: Timeline, *, depth: int, children: int, now_ms: int) -> TreeRow:
+    """Return a task in a tree, so many tasks below its root, that has started so many itself."""
+    return TreeRow(
+        **row,
+        depth=depth,
+        children=children,
+        left=left_of(task, now_ms=now_ms),
+        error="" if task.error is None else one_line(task.error.message),
+        last=last_words(task, timeline.spans),
+        progress_ms=task.activity.progress_ms,
+        is_stuck=not timeline.is_held and quiet_ms(task, now_ms=now_ms) > 0,
+    )
+
+
+def detail_of(row: Row, task: Task, *, now_ms: int, can_send: bool) -> Detail:
+    """Return a task with all that is known of it but its transcript."""
+    error = task.error
+    return Detail(
+        **row,
+        prompt_html=markup(task.assignment.prompt[:MOST_CHARS]),
+        output_html=markup((task.output or task.text)[:MOST_CHARS]),
+        summary=one_line(task.summary),
+        facts=[one for one in _facts(task, now_ms) if one["label"] not in _APART],
+        files=[one_line(file) for file in task.activity.files],
+        error=None if error is None else _failure(error),
+        can_cancel=not task.is_terminal,
+        can_send=can_send,
+    )
+
+
+def _failure(error: OhmError) -> Failure:
+    return Failure(code=error.code, message=printable(error.message), advice=printable(error.advice))
+
+
+def left_of(task: Task, *, now_ms: int) -> str:
+    """Write what is left of the budgets of a task."""
+    return remaining_text(task.activity.account, at_ms=task.ended_ms or now_ms)
+
+
+def asked_of(request: Request, *, cwd: str = "") -> Asked:
+    """Return a request that waits for an answer."""
+    return Asked(
+        id=request.id,
+        task=request.task_id,
+        profile=one_line(request.profile),
+        kind=request.kind,
+        tool=one_line(request.tool),
+        title=request_words(request, cwd),
+        arguments=printable(request.arguments),
+        question=printable(request.question),
+        options=[one_line(option) for option in request.options],
+        reason=one_line(request.reason),
+        asked_ms=request.asked_ms,
+        expires_ms=request.expires_ms,
+    )
+
+
+def _facts(task: Task, now_ms: int) -> list[Fact]:
+    """Return the facts that `ohm task` prints: a label and its text, whose further lines are indented."""
+    facts: list[Fact] = []
+    for line in task_fact_lines(task, now_ms=now_ms):
+        label, text = line[:_LABEL].strip(), line[_LABEL:]
+        if label:
+            facts.append(Fact(label=label, text=text))
+        else:
+            facts[-1]["text"] += f"\n{text}"
+    return facts

@@ -1,0 +1,210 @@
+"""The server of `ohm ui`: its addresses, and what each answers."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Final, TypeVar, get_args
+
+import anyio
+from pydantic import BaseModel, ValidationError
+from pydantic_core import to_json
+from starlette.applications import Starlette
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from ohm_subagents.contract import Category, Err, ErrorCode, Ok
+from ohm_subagents.contract.task import Status
+from ohm_subagents.ui.export import exported_page
+from ohm_subagents.ui.files import page_file
+from ohm_subagents.ui.guard import Guard, refused
+from ohm_subagents.ui.pictures import Pictures
+from ohm_subagents.ui.registry import Filters
+from ohm_subagents.ui.steering import FollowUp, Given, Nothing, Steering
+from ohm_subagents.ui.stream import News
+from ohm_subagents.views import COST_KEYS, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable
+
+    from starlette.requests import Request
+    from starlette.types import ASGIApp
+
+    from ohm_subagents import Ohm
+    from ohm_subagents.contract import OhmError, Result
+    from ohm_subagents.contract.ids import Clock
+    from ohm_subagents.ui.answers import Done
+    from ohm_subagents.views import CostKey
+
+BodyT = TypeVar("BodyT", bound=BaseModel)
+_STATUSES: Final = frozenset(get_args(Status))
+_MOST_ROWS: Final = 500
+_ROWS: Final = 100
+_MOST_BODY: Final = 1_000_000
+"""Bytes: a follow-up is no longer."""
+_NO_WAY_BACK: Final = "There is nothing to land: the work of a task is in its directory, or in the reference it names."
+
+
+@asynccontextmanager
+async def opened_app(ohm: Ohm, *, token: str, port: int, clock: Clock) -> AsyncGenerator[ASGIApp]:
+    """Open the app that shows and steers the tasks of an `Ohm`'s store, for a server at this port of 127.0.0.1."""
+    pictures = Pictures(ohm.store, clock)
+    news = News(ohm.store, pictures)
+    async with anyio.create_task_group() as group:
+        group.start_soon(news.run)
+        answers = _Answers(pictures, news, Steering(ohm, group, news.tell))
+        yield Guard(Starlette(routes=answers.routes), token=token, port=port)
+        group.cancel_scope.cancel()
+
+
+class _Answers:
+    """One method an address."""
+
+    def __init__(self, pictures: Pictures, news: News, steering: Steering) -> None:
+        self._pictures = pictures
+        self._news = news
+        self._steering = steering
+
+    @property
+    def routes(self) -> list[Route]:
+        steering = self._steering
+        return [
+            Route("/", self.page),
+            Route("/cost", self.page),
+            Route("/tasks/{id}", self.page),
+            Route("/page/{name}", self.file),
+            Route("/api/tasks", self.tasks),
+            Route("/api/tasks/{id}", self.task),
+            Route("/api/tasks/{id}/transcript", self.transcript),
+            Route("/api/tasks/{id}/export", self.export),
+            Route("/api/cost", self.cost),
+            Route("/api/stream", self.stream),
+            Route("/api/tasks/{id}/cancel", _carrying_out(Nothing, steering.cancel), methods=["POST"]),
+            Route("/api/tasks/{id}/send", _carrying_out(FollowUp, steering.send), methods=["POST"]),
+            Route("/api/tasks/{id}/land", self.land, methods=["POST"]),
+            Route("/api/requests/{id}/answer", _carrying_out(Given, steering.answer), methods=["POST"]),
+            Route("/{path:path}", self.nothing),
+        ]
+
+    async def page(self, _request: Request) -> Response:
+        return _file("index.html")
+
+    async def file(self, request: Request) -> Response:
+        return _file(request.path_params["name"])
+
+    async def tasks(self, request: Request) -> Response:
+        asked = request.query_params
+        statuses = frozenset(one for each in asked.getlist("status") for one in each.split(",") if one)
+        if unknown := statuses - _STATUSES:
+            allowed = ", ".join(sorted(_STATUSES))
+            return _invalid(f"No task is ever '{one_line(min(unknown)[:80])}'. Allowed: {allowed}.")
+        filters = Filters(
+            text=asked.get("q", ""),
+            statuses=statuses,
+            profile=asked.get("profile", ""),
+            session=asked.get("session", ""),
+        )
+        offset, limit = _number(request, "offset", 0), _number(request, "limit", _ROWS)
+        if offset is None or limit is None:
+            return _invalid("'offset' and 'limit' are whole numbers from 0 on.")
+        return _json(await self._pictures.page(filters, offset=offset, limit=min(limit, _MOST_ROWS)))
+
+    async def task(self, request: Request) -> Response:
+        return _answer(await self._pictures.picture(request.path_params["id"]))
+
+    async def transcript(self, request: Request) -> Response:
+        after = _number(request, "after", 0)
+        if after is None:
+            return _invalid("'after' is a whole number from 0 on.")
+        return _answer(await self._pictures.transcript(request.path_params["id"], after))
+
+    async def export(self, request: Request) -> Response:
+        task_id = request.path_params["id"]
+        found = await self._pictures.export(task_id)
+        if isinstance(found, Err):
+            return _answer(found)
+        page = exported_page(found.ok_value)
+        named = {"content-disposition": f'attachment; filename="{_file_name(task_id)}.html"'}
+        return Response(page, media_type="text/html", headers=named)
+
+    async def cost(self, request: Request) -> Response:
+        typed = request.query_params.get("by", "profile")
+        by: CostKey | None = next((key for key in COST_KEYS if key == typed), None)
+        if by is None:
+            return _invalid(f"'by' is '{one_line(typed[:80])}'; allowed: {', '.join(COST_KEYS)}.")
+        return _json(self._pictures.cost(by))
+
+    async def stream(self, request: Request) -> Response:
+        last_id = request.headers.get("last-event-id", "")
+        events = self._news.stream(request.query_params.get("task"), last_id)
+        return StreamingResponse(events, media_type="text/event-stream")
+
+    async def land(self, _request: Request) -> Response:
+        return refused(404, ErrorCode.OPERATION_NOT_SUPPORTED, _NO_WAY_BACK)
+
+    async def nothing(self, request: Request) -> Response:
+        return refused(404, "nothing_here", f"There is nothing at '{one_line(request.url.path[:80])}'.")
+
+
+def _carrying_out(
+    shape: type[BodyT], act: Callable[[str, BodyT], Awaitable[Result[Done, OhmError]]]
+) -> Callable[[Request], Awaitable[Response]]:
+    """Return the method of an address that changes something: it reads the body, and acts."""
+
+    async def carried_out(request: Request) -> Response:
+        if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+            return refused(415, ErrorCode.INVALID_TASK_PAYLOAD, "Send JSON: 'content-type: application/json'.")
+        body = bytearray()
+        async for part in request.stream():
+            body += part
+            if len(body) > _MOST_BODY:
+                return refused(413, ErrorCode.INVALID_TASK_PAYLOAD, f"It is longer than {_MOST_BODY:,} bytes.")
+        try:
+            given = shape.model_validate_json(bytes(body))
+        except ValidationError as invalid:
+            return _invalid(_fault(invalid))
+        return _answer(await act(request.path_params["id"], given))
+
+    return carried_out
+
+
+def _fault(invalid: ValidationError) -> str:
+    """Say what is wrong with a body, and where."""
+    first = invalid.errors(include_url=False, include_context=False, include_input=False)[0]
+    where = ".".join(f"{part}" for part in first["loc"])
+    return one_line(f"'{where}': {first['msg']}." if where else f"{first['msg']}.")
+
+
+def _number(request: Request, name: str, default: int) -> int | None:
+    typed = request.query_params.get(name)
+    if typed is None:
+        return default
+    return int(typed) if typed.isascii() and typed.isdecimal() and len(typed) < 16 else None
+
+
+def _json(answer: object) -> Response:
+    return Response(to_json(answer), media_type="application/json")
+
+
+def _invalid(message: str) -> Response:
+    return refused(400, ErrorCode.INVALID_TASK_PAYLOAD, message)
+
+
+def _answer(result: Result[object, OhmError]) -> Response:
+    match result:
+        case Ok(found):
+            return _json(found)
+        case Err(error):
+            status = 404 if error.resolved_category == Category.NOT_FOUND else 409
+            return refused(status, error.code, one_line(str(error)))
+
+
+def _file(name: str) -> Response:
+    found = page_file(name)
+    if found is None:
+        return refused(404, "nothing_here", f"The page has no file '{one_line(name[:80])}'.")
+    content, media_type = found
+    return Response(content, media_type=media_type)
+
+
+def _file_name(task_id: str) -> str:
+    return "".join(each if each.isascii() and (each.isalnum() or each in "-_") else "_" for each in task_id)[:80]

@@ -1,0 +1,41 @@
+"""What tasks ask and do, in words: never JSON; pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents.views import activity, named_call, one_line
+
+if TYPE_CHECKING:
+    from ohm_subagents.contract import Request, Task
+    from ohm_subagents.ui.shapes import Span
+
+_CHARS: Final = 300
+
+
+def call_words(tool: str, args: str, cwd: str) -> str:
+    """Return a call of a tool on one line: the tool, and what the call is about."""
+    return one_line(f"{tool[:_CHARS]} {named_call(tool, args).subject(cwd)}")
+
+
+def request_words(request: Request, cwd: str) -> str:
+    """Return on one line what a subagent asks: its question, or the call that it wants to make."""
+    if request.kind == "question":
+        return one_line(request.question[:_CHARS])
+    return call_words(request.tool, request.arguments, cwd)
+
+
+def last_words(task: Task, spans: list[Span]) -> str:
+    """Return on one line what a task does: what it waits for, its open tool call, or the end of what it says.
+
+    Of a settled one, its summary.
+    """
+    doing = next(
+        (span for span in reversed(spans) if span["end_ms"] is None and span["kind"] in {"wait", "tool"}), None
+    )
+    if doing is not None and not task.is_terminal:
+        return doing["label"]
+    said = None if task.is_terminal or task.activity.open_calls else activity(task)
+    called = next((span["label"] for span in reversed(spans) if span["kind"] == "tool"), "")
+    is_called = said is not None and said[:1] in "○…✓✕"
+    return one_line((called if is_called else said or task.summary)[:_CHARS])

@@ -1,0 +1,118 @@
+"""What the server of `ohm ui` answers about tasks."""
+
+import pytest
+from ui_client import got
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_the_list_has_all_tasks_newest_first_with_their_numbers(played):
+    _, ids, client = played
+    page = await got(client, "/api/tasks")
+    assert [page["total"], page["tasks"][-1]["id"]] == [5, ids["lead"]]
+    assert page["counts"] == {"queued": 0, "running": 3, "succeeded": 1, "failed": 1, "cancelled": 0}
+    assert page["profiles"] == ["finder", "oracle", "task"]
+    assert page["used"]["cost"] == "$0.0052"
+    rows = {row["id"]: row for row in page["tasks"]}
+    assert rows[ids["asker"]]["asks"] == 1
+    assert rows[ids["lead"]]["tree"]["requests"] == 2
+    assert rows[ids["sleeper"]]["where"].startswith("pid ")
+    assert rows[ids["reader"]]["where"] == ""
+
+
+async def test_filters_choose_and_a_page_is_a_part(played):
+    _, ids, client = played
+    failed = await got(client, "/api/tasks", status="failed")
+    assert [row["id"] for row in failed["tasks"]] == [ids["failing"]]
+    assert failed["counts"]["running"] == 3
+    both = await got(client, "/api/tasks", status="failed,succeeded", profile="finder")
+    assert {row["id"] for row in both["tasks"]} == {ids["failing"], ids["reader"]}
+    found = await got(client, "/api/tasks", q="SLEEPER batch")
+    assert [row["id"] for row in found["tasks"]] == [ids["sleeper"]]
+    part = await got(client, "/api/tasks", offset=4, limit=3)
+    assert (part["total"], [row["id"] for row in part["tasks"]]) == (5, [ids["lead"]])
+    session = found["tasks"][0]["session"]
+    assert (await got(client, "/api/tasks", session=session))["total"] == 1
+
+
+WRONG = {
+    "/api/tasks?status=odd": "No task is ever 'odd'. Allowed: cancelled, failed, queued, running, succeeded.",
+    "/api/tasks?limit=-1": "'offset' and 'limit' are whole numbers from 0 on.",
+    "/api/cost?by=age": "'by' is 'age'; allowed: profile, model, day, session.",
+}
+
+
+async def test_what_is_asked_wrong_is_told(played):
+    _, ids, client = played
+    for path, sentence in WRONG.items():
+        assert (await got(client, path, code=400))["error"]["message"] == sentence
+    after = await got(client, f"/api/tasks/{ids['lead']}/transcript?after=x", code=400)
+    assert after["error"]["message"] == "'after' is a whole number from 0 on."
+    for path in ("/api/tasks/task_9", "/api/tasks/task_9/transcript", "/api/tasks/task_9/export"):
+        assert (await got(client, path, code=404))["error"]["code"] == "unknown_task_id"
+    assert (await got(client, "/api/odd", code=404))["error"]["code"] == "nothing_here"
+
+
+async def test_a_picture_has_the_tree_of_the_start_with_what_each_child_does(played):
+    _, ids, client = played
+    picture = await got(client, f"/api/tasks/{ids['asker']}")
+    assert picture["task"]["id"] == ids["asker"]
+    tree = picture["tree"]
+    assert {row["id"] for row in tree} == {*ids.values()}
+    assert (tree[0]["id"], tree[0]["children"], {row["depth"] for row in tree[1:]}) == (ids["lead"], 4, {1})
+    last = {row["id"]: row["last"] for row in tree}
+    assert last[ids["asker"]] == "asks: edit src/app.py +2 -2"
+    assert last[ids["sleeper"]] == "bash make slow"
+    (failing,) = [row for row in tree if row["id"] == ids["failing"]]
+    assert failing["error"] == "The model gave up."
+    (asked,) = picture["requests"]
+    assert (asked["task"], asked["title"]) == (ids["asker"], "edit src/app.py +2 -2")
+    assert "requests" in picture["left"]
+    assert picture["cost"]["requests"] == 2
+    facts = {fact["label"]: fact["text"] for fact in picture["task"]["facts"]}
+    assert facts["backend"] == "acting"
+
+
+async def test_the_timeline_has_everything_in_its_place(played):
+    _, ids, client = played
+    spans = (await got(client, f"/api/tasks/{ids['lead']}"))["spans"]
+    of = {name: [(each["kind"], each["status"]) for each in spans if each["task"] == id_] for name, id_ in ids.items()}
+    assert ("wait", "running") in of["asker"]
+    assert ("tool", "running") in of["sleeper"]
+    assert ("tool", "failed") in of["failing"]
+    assert of["reader"].count(("tool", "done")) == 2
+    assert all(("queued", "done") in each for each in of.values())
+    assert all(each["end_ms"] is None or each["start_ms"] <= each["end_ms"] for each in spans)
+    assert all(each["end_ms"] is not None for each in spans if each["task"] == ids["reader"])
+    assert len({each["id"] for each in spans}) == len(spans)
+
+
+async def test_a_transcript_is_drawn_here_and_read_on(played):
+    _, ids, client = played
+    path = f"/api/tasks/{ids['reader']}/transcript"
+    page = await got(client, path)
+    kinds = [(each["kind"], each["title"]) for each in page["entries"]]
+    assert kinds[0] == ("prompt", "prompt")
+    assert ("tool", "read src/answer.py:1-40") in kinds
+    assert kinds[-1] == ("end", "succeeded")
+    (answer,) = [each for each in page["entries"] if each["kind"] == "answer"]
+    assert '<span class="k">def</span>' in answer["html"]
+    assert "style=" not in answer["html"]
+    assert 'href="https://example.org/guide" rel="noopener noreferrer"' in answer["html"]
+    again = await got(client, path, after=page["next"])
+    assert again == {"entries": [], "next": page["next"]}
+    (edit,) = [
+        each
+        for each in (await got(client, f"/api/tasks/{ids['asker']}/transcript"))["entries"]
+        if each["kind"] == "tool"
+    ]
+    assert edit["diff"] == ["- limit = 10", "+ limit = 20", "  return limit"]
+
+
+async def test_costs_are_added_up(played):
+    _, _, client = played
+    for by in ("profile", "model", "day", "session"):
+        page = await got(client, "/api/cost", by=by)
+        assert (page["by"], page["tasks"], page["all"]["cost_usd"]) == (by, 5, "0.0052")
+        assert sum(row["tasks"] for row in page["rows"]) == 5
+    assert (await got(client, "/api/cost"))["rows"][0]["name"] == "finder"
