@@ -1,5 +1,6 @@
 """Runners of a pool in this process, behind the calls of an actor."""
 
+from collections import Counter
 from contextlib import asynccontextmanager
 
 import anyio
@@ -19,9 +20,10 @@ from ohm_subagents.testing import HERMETIC
 class Hosted:
     """A runner with a life that may end."""
 
-    def __init__(self, group, backend, capabilities, backend_id, made_for):
+    def __init__(self, group, backend, capabilities, backend_id, begun, made_for):
         self.runner = Runner(backend, group, backend_id=backend_id)
         self.dead = anyio.Event()
+        self._begun = begun
         self._about = {"capabilities": sorted(capabilities), "digests": made_for}
 
     async def call(self, method, *frames):
@@ -29,10 +31,12 @@ class Hosted:
             raise RunnerLostError("It was killed.")
         if method == "about":
             return to_json(self._about)
-        answers = []
+        answers, asked = [], [*map(from_json, frames)]
+        if method == "post":
+            self._begun.update(one["run"]["task_id"] for one in asked[0]["messages"] if one["kind"] == "start")
 
         async def ask():
-            answers.append(await getattr(self.runner, method)(*map(from_json, frames)))
+            answers.append(await getattr(self.runner, method)(*asked))
             scope.cancel()
 
         async with anyio.create_task_group() as group:
@@ -49,7 +53,9 @@ class PooledRunners:
     """The runners by number, all of one backend. One that was killed is started anew when it is looked for."""
 
     def __init__(self, group, backend, capabilities=frozenset(), backend_id=""):
-        self._made = group, backend, capabilities, backend_id
+        self.begun = Counter()
+        """The runs of each task, by its id, that these runners were sent."""
+        self._made = group, backend, capabilities, backend_id, self.begun
         self.hosted = {}
         self.is_down = False
         self.options = None
