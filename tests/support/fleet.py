@@ -382,17 +382,23 @@ class Fleet:
         self._number += 1
         heappush(self._events, (self.now + wait_s, self._number, function, argument))
 
-    def run(self):
-        """Let everything happen until the last task has ended."""
+    def run(self, tasks=None):
+        """Let everything happen until so many tasks have ended, all of them unless told; then it may go on."""
         ready, events = self._ready, self._events
-        while self.left or ready:
+        rest = 0 if tasks is None else self.plan.tasks - tasks
+        while self.left > rest or ready:
             while ready:
                 function, arguments = ready.popleft()
                 function(*arguments)
-            if self.left:
+            if self.left > rest:
                 self.now, _, function, argument = heappop(events)
                 function(argument)
         return self
+
+    def leave(self):
+        """Let nothing begin any more, so that what goes on may be dropped."""
+        for submitter in self.submitters:
+            submitter.group.is_over = True
 
     def task(self, number):
         needs = 1
