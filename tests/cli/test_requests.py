@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import signal
 
 import pytest
@@ -120,6 +121,17 @@ def test_without_a_terminal_the_run_says_how_to_answer_and_another_process_does(
     assert ohm("requests").stdout == "No subagent waits for an answer.\n"
     late = ohm("answer", request["id"], "deny")
     assert (late.returncode, "is not open any more" in late.stderr) == (2, True)
+
+
+def test_the_command_that_answers_names_the_configuration_that_was_typed(ohm, ohm_process) -> None:
+    user = ohm.root / "config" / "ohm.json"
+    config = user.rename(ohm.root / "another one.json")
+    with ohm_process.start(*RUN, "--config", str(config)) as process:
+        told, _ = hint_of(process), open_request(ohm)
+        command = told.rpartition("Answer it with: ohm ")[2].partition("  (")[0]
+        assert f"--config '{config}'" in command
+        assert ohm(*shlex.split(command)).returncode == 0
+        assert process.wait(PATIENCE_S) == 0
 
 
 def test_a_task_whose_process_was_killed_goes_on_with_the_answer(ohm, ohm_process) -> None:

@@ -29,6 +29,7 @@ from ohm_subagents.contract.requests import AnswerAwaited, AnswerGiven
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
 
     from ohm_subagents._plugins.suites.observer import Observer
     from ohm_subagents._views.theme import Theme
@@ -40,8 +41,10 @@ _THINKING_CHARS: Final = 400
 class Board:
     """Give it to `Ohm.open(plugins=[board])`; `frame` draws what it has seen."""
 
-    def __init__(self, theme: Theme = PLAIN) -> None:
+    def __init__(self, theme: Theme = PLAIN, *, config: Path | None = None) -> None:
+        """`config` is the ohm.json that was typed: the commands that it names need it too."""
         self.theme = theme
+        self._config = config
         self.has_keys = False
         """Tell at the bottom of a frame which keys there are."""
         self.note = ""
@@ -75,7 +78,7 @@ class Board:
                 pass
         self._tasks[task.id] = seen._replace(task=task)
         if isinstance(event, AnswerAwaited) and not self.has_keys:
-            self.note = answer_hint(event.request).rpartition("\n")[2].strip()
+            self.note = answer_hint(event.request, self._config).rpartition("\n")[2].strip()
         elif isinstance(event, AnswerGiven):
             self.note = ""
         if isinstance(event, TaskSettled | AnswerAwaited | AnswerGiven):

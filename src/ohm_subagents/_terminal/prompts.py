@@ -6,6 +6,7 @@ import os
 import sys
 import termios
 from contextlib import asynccontextmanager, contextmanager, nullcontext
+from shlex import quote
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -17,6 +18,7 @@ from ohm_subagents.contract.requests import Approve, Deny, Text
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator, Mapping
     from contextlib import AbstractAsyncContextManager
+    from pathlib import Path
 
     from ohm_subagents import Ohm
     from ohm_subagents.contract.requests import Answer, Request
@@ -31,10 +33,14 @@ _APPROVALS: Final[Mapping[str, Approve]] = {
 _CHOICES: Final = "[y] allow once  [t] for this task  [a] always  [n] deny, then Enter  (Ctrl-C denies)"
 
 
-def answer_hint(request: Request) -> str:
-    """Return the lines by which whoever reads the log of a program learns of a request, and how to answer it."""
+def answer_hint(request: Request, config: Path | None = None) -> str:
+    """Return the lines by which whoever reads the log of a program learns of a request, and how to answer it.
+
+    `config` is the ohm.json that was typed in place of the user's: whoever answers needs it too.
+    """
     choices = "text '…'" if request.kind == "question" else "approve  (or deny '<reason>')"
-    return f"{_shown(request)}\n  Answer it with: ohm answer {request.id} {choices}"
+    where = "" if config is None else f" --config {quote(str(config.absolute()))}"
+    return f"{_shown(request)}\n  Answer it with: ohm answer{where} {request.id} {choices}"
 
 
 def is_attended() -> bool:

@@ -109,10 +109,12 @@ async def answer(request_id: str, given: Answer, *, cwd: Path, config: Path | No
             return BAD_USAGE
         request = answered.ok_value
         print_text(one_line(f"{request.id}  {answer_text(given, 'terminal')}: {request_text(request)}"))
-        return await _continued(ohm, request, board)
+        return await _continued(ohm, request, board, config)
 
 
-async def _followed(ohm: Ohm, handle: Handle[JsonValue] | Call, answered: Request, *, is_drawn: bool) -> None:
+async def _followed(
+    ohm: Ohm, handle: Handle[JsonValue] | Call, answered: Request, *, config: Path | None, is_drawn: bool
+) -> None:
     """Follow a task to its end, and tell how to answer what it asks where nobody can be asked, or sees it drawn."""
     told = {answered.id}
     async for _ in handle.events():
@@ -120,17 +122,17 @@ async def _followed(ohm: Ohm, handle: Handle[JsonValue] | Call, answered: Reques
         for one in () if task is None or is_drawn or is_attended() else task.requests:
             if one.id not in told:
                 told.add(one.id)
-                complain(answer_hint(one))
+                complain(answer_hint(one, config))
 
 
-async def _continued(ohm: Ohm, request: Request, board: Board | None) -> int:
+async def _continued(ohm: Ohm, request: Request, board: Board | None, config: Path | None) -> int:
     """Wait for a task that goes on in this process since its own has ended."""
     handle, task = ohm.handle(request.task_id), ohm.task(request.task_id)
     if handle is None or task is None or task.is_terminal or ohm.store.is_foreign(task.id):
         return SUCCESS
     complain(f"Its process has ended, so task '{task.id}' goes on here. Ctrl-C cancels it.")
     async with watched(ohm, board):
-        await until_signal(partial(_followed, ohm, handle, request, is_drawn=board is not None))
+        await until_signal(partial(_followed, ohm, handle, request, config=config, is_drawn=board is not None))
     ended = ohm.task(task.id)
     if ended is None:
         return TASK_FAILED

@@ -97,7 +97,7 @@ async def resumed(task_id: str, prompt: str, options: RunOptions, typed: Typed) 
 
 async def _run(place: _Opened, profile: str, prompt: str, options: RunOptions, typed: Typed) -> int:
     ohm, board, told = place
-    watch = _Watch(None if typed.server is None else board, is_drawn=board is not None)
+    watch = _Watch(typed, None if typed.server is None else board, is_drawn=board is not None)
     work = partial(ohm.run, profile, prompt, observer=watch, **options)
     async with watched(ohm, board):
         ended = await until_signal(work)
@@ -134,8 +134,9 @@ class _Watch:
     `board` is one that nobody else tells of the task; what is drawn tells of its requests itself.
     """
 
-    def __init__(self, board: Board | None, *, is_drawn: bool) -> None:
+    def __init__(self, typed: Typed, board: Board | None, *, is_drawn: bool) -> None:
         self.task: Task | None = None
+        self._config = typed.config
         self._board = board
         self._is_drawn = is_drawn
 
@@ -145,7 +146,7 @@ class _Watch:
         if self._board is not None:
             self._board.notify(task, event)
         if isinstance(event, AnswerAwaited) and not self._is_drawn and not is_attended():
-            complain(answer_hint(event.request))
+            complain(answer_hint(event.request, self._config))
 
 
 async def call(tool: str, arguments: str, typed: Typed) -> int:
@@ -194,7 +195,7 @@ async def opened(typed: Typed) -> AsyncGenerator[_Opened]:
     if is_terminal() and not typed.as_json:
         from ohm_subagents.commands import Board, terminal_theme
 
-        board = Board(terminal_theme())
+        board = Board(terminal_theme(), config=typed.config)
     plugins = [board] if board and typed.server is None else ()
     async with Ohm.open(cwd=typed.cwd, config=typed.config, server=typed.server, plugins=plugins) as ohm:
         reported = ohm.diagnostics

@@ -69,7 +69,7 @@ async def delegate(
 ) -> int:
     """Call `delegate_to_subagents` and print what came of it; return the exit code."""
     env = process_env() if backend is None else {**process_env(), DELEGATE_BACKEND: backend}
-    board = Board(terminal_theme()) if is_terminal() and not as_json else None
+    board = Board(terminal_theme(), config=config) if is_terminal() and not as_json else None
     plugins = [board] if board else []
     async with Ohm.open(cwd=cwd, config=config, env=env, suites=["delegate"], plugins=plugins) as ohm:
         reported = ohm.diagnostics
