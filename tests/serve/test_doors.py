@@ -58,6 +58,18 @@ async def test_a_task_of_ohm_run_detach_goes_on_when_the_command_is_over(desk, t
 
 
 @real_clocks_slow_on_trio
+async def test_ohm_run_detach_tells_what_of_its_options_counts_for_nothing(desk, typed, capsys):
+    async with desk.server(), anyio.create_task_group() as group:
+        assert await detached("finder", "p", {"allow": ["raed", "read"]}, typed) == 0
+        said = capsys.readouterr()
+        group.start_soon(desk.tell, "hello")
+        async with desk.program(config=typed.config) as ohm:
+            assert (await ohm.handle(said.out.strip()).wait()).is_ok()
+    wrong = "'raed', which 'finder' does not have: it adds no tool. Did you mean 'read'?"
+    assert said.err == f"warning: `allow` of the call names {wrong}\n"
+
+
+@real_clocks_slow_on_trio
 async def test_ohm_run_and_ohm_call_with_a_server_print_what_they_print_without(desk, typed, capsys):
     async with desk.server(), anyio.create_task_group() as group:
         group.start_soon(desk.tell, "hello")

@@ -118,9 +118,11 @@ async def _run(place: _Opened, profile: str, prompt: str, options: RunOptions, t
 
 async def detached(profile: str, prompt: str, options: RunOptions, typed: Typed) -> int:
     """Start one task in a server, by default that of the user, print its id and leave it; return the exit code."""
-    async with opened(replace(typed, server=typed.server or "auto")) as (ohm, _, _):
+    async with opened(replace(typed, server=typed.server or "auto")) as (ohm, _, told):
         handle = await ohm.start(profile, prompt, **options)
         if handle.id is not None:
+            task = ohm.task(handle.id)
+            report(() if task is None else (one for one in task.diagnostics if one.text not in told))
             print_json({"task_id": handle.id}) if typed.as_json else print_text(handle.id)
             return SUCCESS
         error = (await handle.wait()).unwrap_err()
