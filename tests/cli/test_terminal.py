@@ -120,6 +120,18 @@ def test_what_is_kept_of_a_task_cannot_drive_the_terminal_either(ohm, ohm_proces
     assert "\x07" not in screen.raw
 
 
+@pytest.mark.parametrize("no_colour", ["", "1"])
+def test_a_transcript_has_colours_on_a_terminal_unless_nobody_wants_them(ohm, ohm_process, no_colour: str) -> None:
+    ohm("run", "finder", "fail", "--backend", "stage")
+    if no_colour:
+        ohm.env["NO_COLOR"] = no_colour
+    with on_terminal(ohm_process, "task", "task_", "--transcript") as (screen, process):
+        screen.wait_for_end()
+        assert process.wait(PATIENCE_S) == 0
+    assert screen.text == ohm("task", "task_", "--transcript").stdout
+    assert ("\x1b[31m✕ failed\x1b[0m" in screen.raw, "\x1b" in screen.raw) == (not no_colour, not no_colour)
+
+
 def test_a_list_on_a_terminal_is_two_fitting_lines_a_task(ohm, ohm_process) -> None:
     ohm("run", "finder", "word " * 60)
     with on_terminal(ohm_process, "tasks", columns=60) as (screen, process):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 from made_tasks import with_fields
 
 from ohm_subagents._views.transcript import transcript_lines
@@ -70,6 +72,41 @@ def test_everything_is_told_in_order_with_its_time(succeeded) -> None:
         "loop: warn · +12.0s\n  Again.",
         "diagnostic · +13.0s\n  Odd.",
         "✓ succeeded · +15.0s",
+    ]
+
+
+class Tagged:
+    """Marks a text by the name of its token."""
+
+    def fg(self, token: str, text: str) -> str:
+        return f"<{token}:{text}>"
+
+    def bold(self, text: str) -> str:
+        return self.fg("bold", text)
+
+    strikethrough = bold
+
+
+def test_the_colours_of_a_transcript_are_those_of_the_other_views(failed) -> None:
+    broken = OhmError(code=ErrorCode.BACKEND_FAILED, message="It broke.", advice="")
+    events = (
+        ThinkingDelta(text="Hm.\nSo."),
+        ToolStarted(call_id="1", tool="read", args="a.py"),
+        ToolEnded(call_id="1", tool="read", status="success", text="one"),
+        ToolEnded(call_id="2", tool="grep", status="error", text="no"),
+        RunEnded(outcome=Failed(error=broken)),
+    )
+    history = [Recorded(at_ms=0, event=event) for event in events]
+    lines = [*transcript_lines(failed(broken), history, theme=Tagged())]
+    plain = [*transcript_lines(failed(broken), history)]
+    at = "<dim: · +0.0s>"
+    assert [re.sub("<[a-z]+:([^>]*)>", r"\1", line) for line in lines] == plain
+    assert "\n".join(lines[1:]).split("\n\n") == [
+        f"\n<dim:thinking>{at}\n<dim:  Hm.>\n<dim:  So.>",
+        f"<accent:○><bold: read>{at}\n<muted:  a.py>",
+        f"<success:✓><bold: read>{at}\n  one",
+        f"<error:✕><bold: grep>{at}\n<error:  no>",
+        f"<error:✕ failed>{at}\n<error:  It broke.>",
     ]
 
 

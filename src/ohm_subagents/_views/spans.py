@@ -18,13 +18,19 @@ Span: TypeAlias = tuple[str, str]
 def painted(spans: Iterable[Span], width: int, theme: Theme) -> str:
     """Return the texts side by side, cut to `width` cells, each marked by its token."""
     parts = [*spans]
-    shown, at, marked = fit("".join(text for _, text in parts), max(1, width)), 0, ""
+    shown, at = fit("".join(text for _, text in parts), max(1, width)), 0
+    pieces: list[Span] = []
     for mark, text in parts:
-        piece = shown[at : at + len(text)]
+        pieces.append((mark, shown[at : at + len(text)]))
         at += len(text)
-        if piece:
-            marked += theme.bold(piece) if mark == "bold" else theme.fg(mark, piece) if mark else piece
-    return marked
+    return marked(pieces, theme)
+
+
+def marked(spans: Iterable[Span], theme: Theme) -> str:
+    """Return the texts side by side, whole, each marked by its token."""
+    return "".join(
+        theme.bold(text) if mark == "bold" else theme.fg(mark, text) if mark else text for mark, text in spans if text
+    )
 
 
 def span_cells(spans: Iterable[Span]) -> int:

@@ -16,13 +16,13 @@ from ohm_subagents.commands import (
     is_terminal,
     print_finished,
     print_json_lines,
-    print_text,
+    print_styled,
     terminal_theme,
     until_signal,
 )
 from ohm_subagents.contract import Recorded
 from ohm_subagents.store import apply, followed_events, unstarted
-from ohm_subagents.views import Transcript
+from ohm_subagents.views import PLAIN, Transcript
 
 if TYPE_CHECKING:
     from ohm_subagents.config import OhmConfig
@@ -49,16 +49,17 @@ async def _printed_events(task: Task, store: Store) -> Task:
 
 
 async def _transcribed(task: Task, store: Store) -> Task:
-    state, transcript = unstarted(task), Transcript(task)
+    theme = terminal_theme() if is_terminal() else PLAIN
+    state, transcript = unstarted(task), Transcript(task, theme=theme)
     for line in transcript.head():
-        print_text(line)
+        print_styled(line)
     async with aclosing(followed_events(store, task.id)) as events:
         async for each in events:
             state = apply(state, each.event, at_ms=each.at_ms)
             for line in transcript.add(Recorded(at_ms=each.at_ms, event=each.event)):
-                print_text(line)
+                print_styled(line)
     for line in transcript.end():
-        print_text(line)
+        print_styled(line)
     return state
 
 

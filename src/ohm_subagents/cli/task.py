@@ -18,7 +18,6 @@ from ohm_subagents.commands import (
     print_prose,
     print_refusal,
     print_styled,
-    print_text,
     system_clock,
     terminal_theme,
     width,
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.commands import Op
     from ohm_subagents.contract.task import Task
     from ohm_subagents.store import Store
+    from ohm_subagents.views import Theme
 
 View: TypeAlias = "Callable[[Task, Store, OhmConfig], Awaitable[int]]"
 _CANDIDATES: Final = 10
@@ -112,9 +112,13 @@ def _named(error: OhmError, store: Store, config: OhmConfig) -> OhmError:
     return OhmError(code=error.code, message=f"{error.message}.", advice=advice)
 
 
+def _theme() -> Theme:
+    return terminal_theme() if is_terminal() else PLAIN
+
+
 async def _tree(task: Task, store: Store, _config: OhmConfig) -> int:
     """Print the task as `ohm run` leaves it, or draws it while it works; then the facts."""
-    lines = finished_lines(task, width=width(), theme=terminal_theme() if is_terminal() else PLAIN)
+    lines = finished_lines(task, width=width(), theme=_theme())
     facts = task_fact_lines(task, now_ms=system_clock(), where=owner_of(task, store))
     if is_terminal():
         facts = [line for fact in facts for line in wrap(printable(fact), width())]
@@ -132,7 +136,7 @@ async def _output(task: Task, _: Store, _config: OhmConfig) -> int:
 
 
 async def _transcript(task: Task, store: Store, _config: OhmConfig) -> int:
-    print_text("\n".join(transcript_lines(task, await store.history(task))))
+    print_styled("\n".join(transcript_lines(task, await store.history(task), theme=_theme())))
     return SUCCESS
 
 
