@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
-import shutil
-import subprocess
-from contextlib import contextmanager, suppress
 
 import pytest
 from pi_desk import is_gone
+from tmux import needs_tmux, tmux, wait_for_screen
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed"),
-]
+pytestmark = [pytest.mark.slow, needs_tmux]
 SCREENS = {
     120: """\
 1 running · 1 done · 0s · 2 tool calls
@@ -43,35 +37,6 @@ SCREENS = {
 }
 
 
-@contextmanager
-def tmux(place, command: list[str], columns: int):
-    """A terminal with a command in it, of a server of its own; yields what talks to that server."""
-
-    def asked(*arguments: str) -> str:
-        done = subprocess.run(
-            ["tmux", "-S", str(place.root / "tmux"), "-f", "/dev/null", *arguments],
-            env=place.env,
-            cwd=place.project,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return done.stdout
-
-    asked("new-session", "-d", "-x", f"{columns}", "-y", "24", *command)
-    try:
-        yield asked
-    finally:
-        with suppress(subprocess.CalledProcessError):  # it ends with its last command
-            asked("kill-server")
-
-
-def shown(asked) -> str:
-    text = "\n".join(line.rstrip() for line in asked("capture-pane", "-p").splitlines()).strip("\n")
-    still = re.sub(r"\d+s\b", "0s", re.sub("[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]", "⠋", text))
-    return re.sub(r" \S*… · 0s", " … · 0s", still)  # the time takes room from the title
-
-
 def test_a_display_leaves_nothing_behind_when_the_terminal_is_resized(ohm, ohm_process) -> None:
     ohm.configure({"subagentBackend": "stage"})
     names = {
@@ -84,10 +49,44 @@ def test_a_display_leaves_nothing_behind_when_the_terminal_is_resized(ohm, ohm_p
         ohm.reached.read_text()
         for columns in (120, 80, 60, 120):
             asked("resize-window", "-x", f"{columns}")
-            seen: list[str] = []
-            while (screen := shown(asked)) != SCREENS[columns]:  # the next frame has it, or one of the patience
-                seen.append(screen)
-                assert len(seen) < 1_000, screen
+            wait_for_screen(asked, SCREENS[columns])
         pid = int(asked("display-message", "-p", "#{pane_pid}"))
         ohm.released.write_text("go")
+        assert is_gone(pid, 60.0)
+
+
+WIDE = "認証の仕組みを調べて、誰が呼ぶのかを教えてください"
+OPENED = f"""\
+  ⠋ Finder · {WIDE} · 0s · 1 tool
+    ├── stay
+    ├── ✓ read src/app.py · 12 lines
+    ╰── So far: app.py
+  q stop · Esc back · s send"""
+
+
+SIXTEEN = "\n".join(
+    [
+        "16 running · 0s · 16 tool calls",
+        *(
+            f"  ⠋ {title} · 0s · 1 tool · So far: app.py"
+            for title in ("…", *(f"Read part {number}" for number in range(2, 17)))
+        ),
+        "  q stop · ↑↓ choose · Enter open · s send",
+    ]
+)
+
+
+def test_sixteen_children_at_once_have_a_line_each_on_a_small_terminal(ohm, ohm_process) -> None:
+    ohm.configure({"subagentBackend": "stage", "subagents": {"taskMaxConcurrency": 16}})
+    titles = [WIDE, *(f"Read part {number}" for number in range(2, 17))]
+    tasks = [{"subagent_type": "finder", "description": title, "prompt": "stay"} for title in titles]
+    start = json.dumps({"op": "start", "parallel": True, "tasks": tasks})
+    with tmux(ohm, ohm_process.command("call", "task", start), 80) as asked:
+        for columns in (80, 60, 120, 80):
+            asked("resize-window", "-x", f"{columns}")
+            wait_for_screen(asked, SIXTEEN)
+        asked("send-keys", "Enter")
+        wait_for_screen(asked, OPENED)
+        pid = int(asked("display-message", "-p", "#{pane_pid}"))
+        asked("send-keys", "q")
         assert is_gone(pid, 60.0)

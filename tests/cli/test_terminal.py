@@ -55,6 +55,47 @@ def test_an_answer_is_wrapped_between_words(ohm_process) -> None:
     assert screen.text.endswith("\n\n" + " ".join(["beautiful"] * 6) + "\n" + " ".join(["beautiful"] * 6) + "\n")
 
 
+ANSWER = """\
+# 認証
+
+- `src/auth.py` checks the **login** before anything else is read from the session of the user
+- 認証の仕組みは二つの場所で行われますので、両方を変更する必要があります。誰が呼ぶのかは分かりません。
+"""
+DRAWN = {
+    60: """\
+                            認証
+
+ • src/auth.py checks the login before anything else is read
+   from the session of the user
+ • 認証の仕組みは二つの場所で行われますので、両方を変更する
+   必要があります。誰が呼ぶのかは分かりません。
+""",
+    80: """\
+                                      認証
+
+ • src/auth.py checks the login before anything else is read from the session of
+   the user
+ • 認証の仕組みは二つの場所で行われますので、両方を変更する必要があります。誰が
+   呼ぶのかは分かりません。
+""",
+    120: """\
+                                                          認証
+
+ • src/auth.py checks the login before anything else is read from the session of the user
+ • 認証の仕組みは二つの場所で行われますので、両方を変更する必要があります。誰が呼ぶのかは分かりません。
+""",
+}
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_an_answer_is_drawn_for_the_width_of_the_terminal(ohm_process, columns: int) -> None:
+    asked = ("run", "finder", f"repeat {ANSWER}", "--backend", "stage")
+    with on_terminal(ohm_process, *asked, columns=columns) as (screen, process):
+        screen.wait_for_end()
+        assert process.wait(PATIENCE_S) == 0
+    assert screen.text.rpartition("1 tool call\n\n")[2] == DRAWN[columns]
+
+
 def test_a_failed_call_shows_the_whole_error(ohm, ohm_process) -> None:
     ohm.configure({"suites": ["task"], "subagentBackend": "stage"})
     start = {"op": "start", "subagent_type": "finder", "description": "Scan", "prompt": "long failure"}

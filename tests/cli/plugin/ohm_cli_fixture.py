@@ -63,6 +63,8 @@ class Stage:
                 await to_thread.run_sync(wait_released, abandon_on_cancel=True)
             case "hang":
                 await hang()
+            case "stay":
+                await anyio.sleep_forever()
             case "end slowly":
                 await end_slowly()
             case "ask":
