@@ -4,55 +4,80 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 
 import pytest
+from harmful_texts import DRIVING
 from screen import PATIENCE_S, on_terminal
 
-UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-DRIVING = "\x1b]52;c;eA==\x07\x1b]0;t\x1b\\\x9b2J\x9d0;t\x9c\x08\r\x7f\x85\u202ea\u2066b\u200f\u061c"
-"""Text that clears a screen, sets a clipboard and turns lines round."""
-SAFE = f"repeat {DRIVING}\n\tsafe"
-TASK = {"op": "start", "subagent_type": "finder", "description": DRIVING, "prompt": SAFE}
-UNKNOWN = {"op": "status", "ids": [DRIVING]}
+SAYS = "\x1b]52;c;eA==\x07\x1b]0;t\x1b\\\x9b2J\x9d0;t\x9c\x08\r\x7f\x85\u202ea\u2066b\u200f\u061c\u200b\ufeff\U000e0041"
+"""Text that clears a screen, sets a clipboard, turns lines round and hides."""
+SAFE = f"repeat {SAYS}\n\tsafe"
+TASK = {"op": "start", "subagent_type": "finder", "description": SAYS, "prompt": SAFE}
+UNKNOWN = {"op": "status", "ids": [SAYS]}
 SAYING = [
     ("run", "finder", SAFE),
     ("run", "finder", f"{SAFE} fail"),
-    ("run", f"finder{DRIVING}", SAFE),
-    ("run", "finder", SAFE, f"x{DRIVING}"),
+    ("run", f"finder{SAYS}", SAFE),
+    ("run", "finder", SAFE, f"x{SAYS}"),
     ("call", "task", json.dumps(TASK)),
     ("call", "task", json.dumps(UNKNOWN)),
-    ("call", f"task{DRIVING}", "{}"),
-    ("call", "task", DRIVING),
+    ("call", f"task{SAYS}", "{}"),
+    ("call", "task", SAYS),
     ("delegate", "tasks.json"),
-    ("delegate", f"{DRIVING}.json"),
+    ("delegate", f"{SAYS}.json"),
     ("tasks",),
-    ("tasks", "--status", DRIVING),
+    ("tasks", "--status", SAYS),
     ("task", "task_"),
     ("task", "task_", "--output"),
     ("task", "task_", "--transcript"),
-    ("task", DRIVING),
+    ("task", SAYS),
     ("doctor",),
     ("subagents",),
     ("subagent", "driver"),
-    ("subagent", DRIVING),
+    ("subagent", SAYS),
     ("profiles",),
     ("profile", "driver"),
-    ("profile", DRIVING),
-    ("policy", "explain", DRIVING),
+    ("profile", SAYS),
+    ("policy", "explain", SAYS),
     ("config", "show", "--origin"),
     ("tools",),
     ("plugins",),
-    (f"tool{DRIVING}",),
-    ("run", f"--x{DRIVING}"),
+    ("subagent", "driver", "--cwd", SAYS),
+    ("config", "show", "--origin", "--cwd", SAYS),
+    ("policy", "explain", "driver", "--cwd", SAYS, "--tool", "bash", "--args", SAYS),
+    ("trust", SAYS, "--dry-run"),
+    ("trust", SAYS),
+    ("trust", "--list"),
+    ("run", "finder", SAFE, "--cwd", SAYS),
+    ("run", "finder", SAFE, "--config", f"{SAYS}.json"),
+    ("run", "finder", SAFE, "--model", SAYS),
+    ("run", "--resume", SAYS, SAFE),
+    ("tasks", "--cost"),
+    ("tasks", "--session", SAYS),
+    ("tasks", "--cost", "--by", "profile"),
+    ("tasks", "--cost", "--by", "model", "--csv"),
+    ("tasks", "--cost", "--by", SAYS),
+    ("top", "--settled", "9"),
+    ("top", "--sort", SAYS),
+    ("send", SAYS, SAFE),
+    ("cancel", SAYS),
+    ("wait", SAYS),
+    ("diff", SAYS),
+    ("answer", SAYS, "yes"),
+    ("models",),
+    (f"tool{SAYS}",),
+    ("run", f"--x{SAYS}"),
 ]
 JSON = [
     ("run", "finder", SAFE, "--json"),
     ("run", "finder", f"{SAFE} fail", "--json"),
     ("call", "task", json.dumps(TASK), "--json"),
-    ("call", f"task{DRIVING}", "{}", "--json"),
+    ("call", f"task{SAYS}", "{}", "--json"),
     ("delegate", "tasks.json", "--json"),
     ("task", "task_", "--json"),
     ("tasks", "--json"),
+    ("tasks", "--cost", "--by", "profile", "--json"),
     ("config", "show"),
 ]
 LINES = [("task", "task_", "--events"), ("tasks", "export")]
@@ -61,16 +86,18 @@ LINES = [("task", "task_", "--events"), ("tasks", "export")]
 @pytest.fixture
 def place(ohm):
     """One kept task, profiles and agents with such texts, and tasks to delegate."""
-    ohm.configure({"suites": ["task"], "subagentBackend": "stage", DRIVING: 1})
+    ohm.configure({"suites": ["task"], "subagentBackend": "stage", SAYS: 1})
     for folder, front in (
         ("subagents", "summary: {} \nwhenToUse: ['{}']"),
         ("agent-profiles", "provider: '{}'\nx{}: 1"),
     ):
         (ohm.project / ".pi" / folder).mkdir(parents=True)
         told = "\\x1b[2J\\u202e\\x07"
-        text = f"---\nname: driver\n{front.replace(chr(39), chr(34)).format(told, told)}\n---\n{DRIVING}\n"
+        text = f"---\nname: driver\n{front.replace(chr(39), chr(34)).format(told, told)}\n---\n{SAYS}\n"
         (ohm.project / ".pi" / folder / "driver.md").write_text(text)
-    (ohm.project / "tasks.json").write_text(json.dumps({"tasks": [{"name": DRIVING, "prompt": SAFE}]}))
+    (ohm.project / SAYS / ".pi").mkdir(parents=True)
+    shutil.copytree(ohm.project / ".pi" / "subagents", ohm.project / SAYS / ".pi" / "subagents")
+    (ohm.project / "tasks.json").write_text(json.dumps({"tasks": [{"name": SAYS, "prompt": SAFE}]}))
     ohm("run", "finder", SAFE)
     return ohm
 
@@ -80,7 +107,7 @@ def test_no_command_lets_anything_through_in_a_pipe(place) -> None:
         done = place(*arguments)
         assert done.stdout + done.stderr, arguments
         for stream in (done.stdout, done.stderr):
-            found = UNPRINTABLE.search(stream)
+            found = DRIVING.search(stream)
             assert found is None, (arguments, ascii(stream[max(0, found.start() - 60) :][:120]))
     assert place("run", "finder", SAFE).stdout == "2J0;tab\n\tsafe\n", "tabs and lines are as they were"
 
@@ -90,7 +117,7 @@ def test_json_is_valid_and_has_all_of_it_all_the_same(place) -> None:
         json.loads(place(*arguments).stdout)
     for arguments in LINES:
         assert all(json.loads(line) for line in place(*arguments).stdout.splitlines())
-    assert json.loads(place("run", "finder", SAFE, "--json").stdout)["output"] == f"{DRIVING}\n\tsafe"
+    assert json.loads(place("run", "finder", SAFE, "--json").stdout)["output"] == f"{SAYS}\n\tsafe"
 
 
 @pytest.mark.parametrize(
