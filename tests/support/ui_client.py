@@ -2,12 +2,13 @@
 
 import json
 from contextlib import asynccontextmanager
+from functools import partial
 
 import anyio
 import httpx
 
-from ohm_subagents.commands import listener_at, serve_app, system_clock
-from ohm_subagents.ui.server import opened_app
+from ohm_subagents.commands import listener_at
+from ohm_subagents.ui.server import serve_tasks
 
 TOKEN = "t" * 43
 PATIENCE_S = 60
@@ -17,13 +18,9 @@ PATIENCE_S = 60
 async def served(ohm, *, port=0):
     """Serve the page of an `Ohm`; yields its address."""
     with listener_at("127.0.0.1", port) as listener:
-        port = listener.getsockname()[1]
-        async with (
-            opened_app(ohm, token=TOKEN, port=port, clock=system_clock) as app,
-            anyio.create_task_group() as group,
-        ):
-            group.start_soon(serve_app, app, listener)
-            yield f"http://127.0.0.1:{port}"
+        async with anyio.create_task_group() as group:
+            await group.start(partial(serve_tasks, ohm, listener, token=TOKEN))
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
             group.cancel_scope.cancel()
 
 

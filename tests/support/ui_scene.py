@@ -109,12 +109,12 @@ class Scene:
 
 
 @asynccontextmanager
-async def opened(folder, **options):
-    """An `Ohm` whose subagents play the scene, and whose tasks are kept in a folder."""
+async def opened(folder, act=None, **options):
+    """An `Ohm` whose subagents play the scene, or do what `act` says, and whose tasks are kept in a folder."""
     scene = Scene()
     env = HERMETIC | {"PI_CONFIG_DIR": f"{folder}", "HOME": f"{folder}", "OHM_SUBAGENTS_STORE": "sqlite"}
     options = {"cwd": folder, "config": CONFIG, "env": env, **options}
-    async with Ohm.open(plugins=[ActingBackend(scene.act)], **options) as scene.ohm:
+    async with Ohm.open(plugins=[ActingBackend(act or scene.act)], **options) as scene.ohm:
         yield scene.ohm
 
 

@@ -1,4 +1,4 @@
-"""What the server of `ohm ui` answers about tasks."""
+"""The answers of the server of `ohm ui` about tasks."""
 
 import pytest
 from ui_client import got

@@ -1,4 +1,4 @@
-"""Who may not ask the server of `ohm ui`, and what else is refused."""
+"""Refusals of the server of `ohm ui`: of strangers, and of what is no request."""
 
 import httpx
 import pytest

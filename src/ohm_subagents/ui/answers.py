@@ -56,7 +56,7 @@ class TaskPicture(TypedDict):
     cost: Used
     """The usage of the whole tree."""
     left: str
-    """What is left of the budgets of the task, in words; empty where nothing limits it."""
+    """The rest of the budgets of the task, in words; empty where nothing limits it."""
     now_ms: int
     """The time of the answer."""
 
@@ -123,25 +123,25 @@ class Done(TypedDict):
     """The answer to a cancel, a follow-up, or an answer."""
 
     message: str
-    """What came of it, in one sentence."""
+    """The outcome, in one sentence."""
     task: str
     """The task that goes on: a follow-up to a settled one starts another."""
 
 
 class Fault(TypedDict):
-    """What went wrong."""
+    """The reason of a refusal."""
 
     code: str
     """The code, such as `unknown_task_id`."""
     message: str
-    """What is wrong, and what to do."""
+    """The fact, and the way out."""
 
 
 class Refused(TypedDict):
     """Each answer with a status from 400 on."""
 
     error: Fault
-    """What went wrong."""
+    """The fault."""
 
 
 class ExportData(TypedDict):

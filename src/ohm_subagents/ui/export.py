@@ -18,28 +18,29 @@ _MAIN: Final = "main.js"
 _IMPORT: Final = re.compile(r'^import [^;]*?from "\./([\w.-]+)";\n', re.MULTILINE)
 _EXPORT: Final = re.compile(r"^export (?=(?:async )?function|const|let|class)", re.MULTILINE)
 _HEAD: Final = "<head>"
-_STYLE: Final = '<link rel="stylesheet" href="/page/style.css">'
+_STYLE: Final = re.compile(r'<link rel="stylesheet" href="/page/([\w.-]+)">')
 _SCRIPT: Final = '<script type="module" src="/page/main.js"></script>'
 
 
 def exported_page(data: ExportData) -> str:
-    """Return the page: its modules joined to one, and nothing in it may be loaded or run but that."""
-    style, script = page_files()["style.css"], joined_modules(page_files())
+    """Return the page: its styles and its modules in it, and nothing else may be loaded or run."""
+    sources = page_files()
+    page, script = sources["index.html"], joined_modules(sources)
+    styles = [sources[name] for name in _STYLE.findall(page)]
     policy = (
-        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; style-src {' '.join(map(_hash, styles))}; script-src {_hash(script)}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
     )
-    page = page_files()["index.html"]
-    for mark, text in (
-        (_HEAD, f'<head>\n<meta http-equiv="Content-Security-Policy" content="{policy}">'),
-        (_STYLE, f"<style>{style}</style>"),
-        (_SCRIPT, f'{_data(data)}\n<script type="module">{script}</script>'),
-    ):
-        if page.count(mark) != 1:
-            message = f"The page has {mark!r} {page.count(mark)} times; it has to be there once."
-            raise AssertionError(message)
-        page = page.replace(mark, text)
-    return page
+    page = _STYLE.sub(lambda link: f"<style>{sources[link[1]]}</style>", page)
+    page = _placed(page, _HEAD, f'{_HEAD}\n<meta http-equiv="Content-Security-Policy" content="{policy}">')
+    return _placed(page, _SCRIPT, f'{_data(data)}\n<script type="module">{script}</script>')
+
+
+def _placed(page: str, mark: str, text: str) -> str:
+    if page.count(mark) != 1:
+        message = f"The page has {mark!r} {page.count(mark)} times; it has to be there once."
+        raise AssertionError(message)
+    return page.replace(mark, text)
 
 
 def joined_modules(sources: dict[str, str]) -> str:

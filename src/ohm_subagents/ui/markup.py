@@ -30,7 +30,7 @@ _MOST_CODE: Final = 20_000
 def markup(text: str) -> str:
     """Return Markdown as HTML. Markup in it is shown as text, and an image as a link."""
     drawn: str = _parser().render(printable(text))
-    return drawn
+    return printable(drawn)  # the name of a character becomes one
 
 
 class _Parser(MarkdownIt):

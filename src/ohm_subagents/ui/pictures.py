@@ -28,7 +28,7 @@ NOTHING_KEPT: Final = "nothing: subagents.store is memory, and tasks are gone wi
 
 
 class Pictures:
-    """What there is to see in a store. It reads, and changes nothing."""
+    """Views of a store. They read, and change nothing."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         """Look at a store; `clock` gives the time of an answer."""

@@ -6,12 +6,14 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final, TypeVar, get_args
 
 import anyio
+from anyio import TASK_STATUS_IGNORED
 from pydantic import BaseModel, ValidationError
 from pydantic_core import to_json
 from starlette.applications import Starlette
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from ohm_subagents.commands import serve_app, system_clock
 from ohm_subagents.contract import Category, Err, ErrorCode, Ok
 from ohm_subagents.contract.task import Status
 from ohm_subagents.ui.export import exported_page
@@ -25,7 +27,9 @@ from ohm_subagents.views import COST_KEYS, one_line
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
+    from socket import socket
 
+    from anyio.abc import TaskStatus
     from starlette.requests import Request
     from starlette.types import ASGIApp
 
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
 
 BodyT = TypeVar("BodyT", bound=BaseModel)
 _STATUSES: Final = frozenset(get_args(Status))
+_STATUS: Final = {Category.NOT_FOUND: 404, Category.VALIDATION: 400}
 _MOST_ROWS: Final = 500
 _ROWS: Final = 100
 _MOST_BODY: Final = 1_000_000
@@ -44,9 +49,22 @@ _MOST_BODY: Final = 1_000_000
 _NO_WAY_BACK: Final = "There is nothing to land: the work of a task is in its directory, or in the reference it names."
 
 
+async def serve_tasks(
+    ohm: Ohm,
+    listener: socket,
+    *,
+    token: str,
+    clock: Clock = system_clock,
+    task_status: TaskStatus[None] = TASK_STATUS_IGNORED,
+) -> None:
+    """Serve the page of the tasks in an `Ohm`'s store, on a socket of 127.0.0.1, until this is cancelled."""
+    async with _opened_app(ohm, token=token, port=listener.getsockname()[1], clock=clock) as app:
+        task_status.started()
+        await serve_app(app, listener)
+
+
 @asynccontextmanager
-async def opened_app(ohm: Ohm, *, token: str, port: int, clock: Clock) -> AsyncGenerator[ASGIApp]:
-    """Open the app that shows and steers the tasks of an `Ohm`'s store, for a server at this port of 127.0.0.1."""
+async def _opened_app(ohm: Ohm, *, token: str, port: int, clock: Clock) -> AsyncGenerator[ASGIApp]:
     pictures = Pictures(ohm.store, clock)
     news = News(ohm.store, pictures)
     async with anyio.create_task_group() as group:
@@ -194,8 +212,7 @@ def _answer(result: Result[object, OhmError]) -> Response:
         case Ok(found):
             return _json(found)
         case Err(error):
-            status = 404 if error.resolved_category == Category.NOT_FOUND else 409
-            return refused(status, error.code, one_line(str(error)))
+            return refused(_STATUS.get(error.resolved_category, 409), error.code, one_line(str(error)))
 
 
 def _file(name: str) -> Response:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+import anyio
 import typer
 from anyio import to_thread
 from anyio.lowlevel import checkpoint
@@ -18,13 +19,11 @@ from ohm_subagents.commands import (
     listener_at,
     print_text,
     report,
-    serve_app,
-    system_clock,
     until_signal,
 )
 from ohm_subagents.config import config_dir, process_env
 from ohm_subagents.contract import Err
-from ohm_subagents.ui.server import opened_app
+from ohm_subagents.ui.server import serve_tasks
 from ohm_subagents.ui.token import kept_token
 
 if TYPE_CHECKING:
@@ -56,11 +55,11 @@ async def serve_page(port: int | None, *, cwd: Path, config: Path | None, opens_
 
 async def _served(ohm: Ohm, listener: socket.socket, token: str, port: int, *, opens_browser: bool) -> None:
     address = f"http://{HOST}:{port}/?token={token}"
-    async with opened_app(ohm, token=token, port=port, clock=system_clock) as app:
+    async with anyio.create_task_group() as group:
+        await group.start(partial(serve_tasks, ohm, listener, token=token))
         print_text(address)
         if opens_browser and is_terminal():
             await to_thread.run_sync(typer.launch, address)
-        await serve_app(app, listener)
     await checkpoint()  # tell the command that a signal has ended it
 
 

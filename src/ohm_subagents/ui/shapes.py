@@ -94,7 +94,7 @@ class TreeRow(Row):
     children: int
     """The number of tasks that it has started."""
     left: str
-    """What is left of its budgets, in words; empty where nothing limits it."""
+    """The rest of its budgets, in words; empty where nothing limits it."""
     error: str
     """The reason of its failure, in one line; empty unless it failed."""
     last: str
@@ -122,7 +122,7 @@ class Failure(TypedDict):
     message: str
     """The fact, in one sentence."""
     advice: str
-    """What to do; or empty."""
+    """The way out; or empty."""
 
 
 class Detail(Row):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import anyio
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from ohm_subagents.suite import ToolResult
 
 _AT_ONCE_S: Final = 1.0
-"""A follow-up is not waited for any longer: what comes of it is told later."""
+"""A follow-up to a task that works is not waited for any longer: what comes of it is told later."""
 _MOST_SAID: Final = 500
 MOST_PROMPT: Final = 200_000
 
@@ -70,7 +71,7 @@ class Steering:
     """Steers tasks through an `Ohm`, as `ohm cancel`, `ohm send` and `ohm answer` do."""
 
     def __init__(self, ohm: Ohm, group: TaskGroup, tell: Callable[[Told], None]) -> None:
-        """What comes of a follow-up after its sender has been answered is awaited in `group`, and given to `tell`."""
+        """A follow-up that takes long is awaited in `group`; its end is given to `tell`."""
         self._ohm = ohm
         self._group = group
         self._tell = tell
@@ -83,10 +84,18 @@ class Steering:
         return _done(await self._ohm.call("task", {"op": "cancel", "id": task_id}), task_id, "It is cancelled.")
 
     async def send(self, task_id: str, body: FollowUp) -> Result[Done, OhmError]:
-        """Send a follow-up. It goes on in the process of its task, or here where the task has settled."""
+        """Send a follow-up. It goes on in the process of its task, or here, as another task, where that has settled."""
         call = await self._ohm.begin("task", {"op": "send", "id": task_id, "prompt": body.prompt})
-        with anyio.move_on_after(_AT_ONCE_S):
-            return _done(await call.wait(), task_id, "The follow-up was answered.")
+        found = self._ohm.task(task_id)
+        if found is not None and found.is_terminal:
+            async with aclosing(call.events()) as events:
+                async for _ in events:
+                    break
+        else:
+            with anyio.move_on_after(_AT_ONCE_S):
+                await call.wait()
+        if call.result is not None:
+            return _done(call.result, task_id, "The follow-up was answered.")
         self._group.start_soon(self._follow, call, task_id)
         return Ok(Done(message="The follow-up was sent.", task=next(iter(call.task_ids), task_id)))
 

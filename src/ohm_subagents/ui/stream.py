@@ -35,6 +35,7 @@ class News:
         self._looked = anyio.Event()
         self._wanted = anyio.Event()
         self._listening = 0
+        self._is_over = False
         self._told: list[tuple[int, Told]] = []
 
     def tell(self, told: Told) -> None:
@@ -42,17 +43,21 @@ class News:
         self._told = [*self._told, (self._pictures.registry.version + 1, told)][-_MOST_TOLD:]
 
     async def run(self) -> None:
-        """Look, as long as somebody listens, until this is cancelled."""
-        while True:
-            await self._wanted.wait()
-            async with aclosing(watched_tasks(self._store)) as looks:
-                async for _ in looks:
-                    if not self._listening:
-                        self._wanted = anyio.Event()
-                        break
-                    await self._pictures.look()
-                    looked, self._looked = self._looked, anyio.Event()
-                    looked.set()
+        """Look, as long as somebody listens, until this is cancelled; then end all streams."""
+        try:
+            while True:
+                await self._wanted.wait()
+                async with aclosing(watched_tasks(self._store)) as looks:
+                    async for _ in looks:
+                        if not self._listening:
+                            self._wanted = anyio.Event()
+                            break
+                        await self._pictures.look()
+                        looked, self._looked = self._looked, anyio.Event()
+                        looked.set()
+        finally:
+            self._is_over = True
+            self._looked.set()
 
     @contextmanager
     def _listened(self) -> Generator[None]:
@@ -73,7 +78,7 @@ class News:
             yield f"retry: {_RETRY_MS}\n\n".encode()
             yield self._event("hello", Hello(server=self.server, now_ms=self._pictures.now()), version)
             seen = None if task_id is None else await self._pictures.newest_changes(task_id)
-            while True:
+            while not self._is_over:
                 newest, looked = registry.version, self._looked
                 async for event in self._events_after(version, newest):
                     yield event
@@ -92,7 +97,7 @@ class News:
         if gone := self._pictures.registry.gone_after(version):
             yield self._event("gone", TasksGone(ids=gone), newest)
         for at, told in self._told:
-            if at > version:
+            if version < at <= newest:
                 yield self._event("told", told, newest)
 
     def _event(self, name: str, data: object, version: int) -> bytes:

@@ -1,4 +1,4 @@
-"""What tasks ask and do, in words: never JSON; pure."""
+"""The requests and calls of tasks in words, never JSON; pure."""
 
 from __future__ import annotations
 
