@@ -11,7 +11,7 @@ import pytest
 from loops import real_clocks
 from pooled_runners import PooledRunners, pool
 from pydantic import ValidationError
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 from told_backend import TOLD, TellOptions, Told
 
 import ohm_ray
@@ -20,9 +20,10 @@ from ohm_ray.directories import Directory
 from ohm_ray.hooks import ohm_backends
 from ohm_ray.opening import TOKEN, TOKEN_FILE
 from ohm_ray.options import RayOptions
+from ohm_ray.services import keyless, read, written
 from ohm_subagents import ErrorCode, Ohm
 from ohm_subagents.contract import TextDelta
-from ohm_subagents.plugin import BackendContext, validated_options
+from ohm_subagents.plugin import BackendContext, CompatibleModel, CompatibleProvider, validated_options
 from ohm_subagents.remote import UndeliveredError
 from ohm_subagents.testing import HERMETIC, EventLog
 
@@ -159,6 +160,43 @@ async def test_the_first_program_of_a_pool_says_the_options_of_its_runners_and_t
             assert (error.code, error.message) == (ErrorCode.BACKEND_OPTIONS_INVALID, fact)
         async with pool(here=here, labels={"gpu": "a100"}, runners=2) as (equal, _):
             (await equal.run("finder", "say")).unwrap()
+
+
+async def test_a_run_whose_provider_the_runners_know_in_another_way_is_told_and_no_other_is():
+    acme = {"baseUrl": "https://llm.example/v1", "apiKeyEnv": "ACME_KEY"}
+    async with pool(providers={"acme": acme}) as (ohm, here):
+        (await ohm.run("finder", "say", model="acme/small")).unwrap()
+        async with pool(here=here, providers={"acme": acme, "other": acme}) as (second, _):
+            (await second.run("finder", "say", model="acme/small")).unwrap()
+            error = (await second.run("finder", "say", model="other/small")).unwrap_err()
+    fact = "The runners of the pool 'default' were started without the provider 'other' as this program has it."
+    assert (error.code, error.message) == (ErrorCode.BACKEND_OPTIONS_INVALID, fact)
+
+
+def service(**given):
+    return CompatibleProvider(name="acme", base_url="https://llm.example/v1", **given)
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (service(api_key="0123456789abcdef", source="models.json"), "has its key in models.json"),
+        (replace(service(), base_url="https://me:secret-word@llm.example"), "has what looks like a key"),
+        (replace(service(), base_url="https://llm.example/v1?key=sk-proj-" + "a1" * 20), "has what looks like a key"),
+    ],
+)
+def test_no_key_of_a_provider_travels_and_a_run_that_needs_it_is_told_why(given, why):
+    [sent] = keyless([given])
+    assert read(written((sent,))) == (sent,)
+    assert why in sent.obstacle
+    assert "keys do not travel to runners: name, as apiKeyEnv of providers in ohm.json" in sent.obstacle
+    assert not any(key in str(written((sent,))) for key in ("0123456789abcdef", "secret-word", "a1a1"))
+
+
+def test_a_provider_travels_with_its_models_and_the_name_of_a_variable():
+    models = (CompatibleModel(id="large", supports_thinking=True, context_window=1000), CompatibleModel(id="small"))
+    given = (service(api_key_env="ACME_KEY", models=models),)
+    assert keyless(given) == read(from_json(to_json(written(given)))) == given
 
 
 def note(text: str) -> str:

@@ -11,6 +11,7 @@ from ohm_ray.about import digests
 from ohm_ray.backend import open_pool
 from ohm_ray.hooks import CAPABILITIES
 from ohm_ray.options import RayOptions
+from ohm_ray.services import keyless, written
 from ohm_subagents import Ohm
 from ohm_subagents.plugin import BackendSpec, hookimpl
 from ohm_subagents.remote import Patience, Runner, RunnerLostError, UndeliveredError
@@ -20,11 +21,11 @@ from ohm_subagents.testing import HERMETIC
 class Hosted:
     """A runner with a life that may end."""
 
-    def __init__(self, group, backend, capabilities, backend_id, begun, made_for):
+    def __init__(self, group, backend, capabilities, backend_id, begun, made_for, services):
         self.runner = Runner(backend, group, backend_id=backend_id)
         self.dead = anyio.Event()
         self._begun = begun
-        self._about = {"capabilities": sorted(capabilities), "digests": made_for}
+        self._about = {"capabilities": sorted(capabilities), "digests": made_for, "services": written(services)}
 
     async def call(self, method, *frames):
         if self.dead.is_set():
@@ -59,6 +60,7 @@ class PooledRunners:
         self.hosted = {}
         self.is_down = False
         self.options = None
+        self.services = ()
 
     async def has(self, number):
         return number in self.hosted
@@ -68,7 +70,8 @@ class PooledRunners:
             raise UndeliveredError("There is no cluster.")
         found = self.hosted.get(number)
         if found is None or found.dead.is_set():
-            found = self.hosted[number] = Hosted(*self._made, digests(self.options) if self.options else {})
+            made_for = digests(self.options) if self.options else {}
+            found = self.hosted[number] = Hosted(*self._made, made_for, self.services)
             if self.options is not None and number >= self.options.fewest:
                 self._made[0].start_soon(self._end, found, number)
         return found
@@ -82,24 +85,27 @@ class PooledRunners:
 
 
 @asynccontextmanager
-async def pool(*more, settings=None, env=HERMETIC, here=None, **options):
+async def pool(*more, settings=None, env=HERMETIC, here=None, providers=None, **options):
     """An `Ohm` whose backend is a pool of runners here, and the runners."""
     async with anyio.create_task_group() as group:
+        services = ()
         here = here or PooledRunners(group, Told("Done"), TOLD.capabilities, "told")
 
         @asynccontextmanager
         async def opened(given):
-            here.options = given
-            async with open_pool(here, given, patience=Patience(retry_s=0, lost_s=0)) as backend:
+            here.options, here.services = given, services
+            async with open_pool(here, given, services=services, patience=Patience(retry_s=0, lost_s=0)) as backend:
                 yield backend
 
         class Plugin:
             @hookimpl
-            def ohm_backends(self):
+            def ohm_backends(self, context):
+                nonlocal services
+                services = keyless(context.providers)
                 yield BackendSpec(id="ray", summary="", options=RayOptions, open=opened, capabilities=CAPABILITIES)
 
         subagents = {"backends": {"ray": {"run": "told", **options}}, **(settings or {})}
-        config = {"subagentBackend": "ray", "subagents": subagents}
+        config = {"subagentBackend": "ray", "subagents": subagents, "providers": providers or {}}
         async with Ohm.open(env=env, config=config, plugins=[Plugin(), *more]) as ohm:
             yield ohm, here
         group.cancel_scope.cancel()

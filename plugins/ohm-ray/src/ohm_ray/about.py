@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pydantic_core import from_json
 
+from ohm_ray.services import read
 from ohm_subagents.plugin import (
     Capability,
     Diagnostic,
@@ -22,7 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from ohm_ray.options import RayOptions
+    from ohm_ray.services import Services
     from ohm_subagents.plugin import RunRequest
+
+
+_ANOTHER: Final = (
+    "Name another one as subagents.backends.ray.pool, or end its runners: the next program starts them anew."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,12 +42,19 @@ class About:
     """The capabilities of that."""
     digests: Mapping[str, str]
     """`digests` of the options that it was started with; none of an older release."""
+    services: Services = ()
+    """The OpenAI-compatible services that it was started with; none of an older release."""
 
     @classmethod
     def read(cls, backend: str, written: bytes) -> About:
         """Read the answer to `about`."""
         told = from_json(written)
-        return cls(backend=backend, capabilities=frozenset(told["capabilities"]), digests=told.get("digests", {}))
+        return cls(
+            backend=backend,
+            capabilities=frozenset(told["capabilities"]),
+            digests=told.get("digests", {}),
+            services=read(told.get("services", [])),
+        )
 
     def misfit(self, options: RayOptions, ours: Mapping[str, str]) -> OhmError | None:
         """Return the error of a program whose options, with the digests `ours`, are not those of the runner."""
@@ -52,10 +66,19 @@ class About:
             message = f"The runners of the pool '{options.pool}' were started with other {named} than this program has."
         else:
             return None
-        advice = (
-            "Name another one as subagents.backends.ray.pool, or end its runners: the next program starts them anew."
+        return OhmError(code=ErrorCode.BACKEND_OPTIONS_INVALID, message=message, advice=_ANOTHER)
+
+    def stranger(self, request: RunRequest, options: RayOptions, ours: Services) -> OhmError | None:
+        """Return the error of a run whose model is at a service that the runner knows in another way, or not at all."""
+        asked = [one for one in ours if request.model is not None and one.name == request.model.provider]
+        if all(one in self.services for one in asked):
+            return None
+        return OhmError(
+            code=ErrorCode.BACKEND_OPTIONS_INVALID,
+            message=f"The runners of the pool '{options.pool}' were started without the provider '{asked[0].name}' as "
+            "this program has it.",
+            advice=_ANOTHER,
         )
-        return OhmError(code=ErrorCode.BACKEND_OPTIONS_INVALID, message=message, advice=advice)
 
     def unable(self, request: RunRequest) -> OhmError | None:
         """Return the error of a run that needs what its backend cannot do."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic_core import from_json, to_json
 
+from ohm_ray import services
 from ohm_subagents.config import process_env
 from ohm_subagents.plugin import BackendContext, Err, installed_backends, nearest_name, validated_options
 from ohm_subagents.remote import open_runner
@@ -34,9 +35,10 @@ class RunnerActor:
     """
 
     def __init__(self, settings: bytes) -> None:
-        """Take JSON: `run`, the id of a backend, `options` of it, `digests` for `about`, and `idle_s`.
+        """Take JSON: `run`, the id of a backend, `options` of it, `services`, `digests` for `about`, and `idle_s`.
 
-        The last are the seconds without a run after which it ends; None for one that stays.
+        `services` are the OpenAI-compatible ones that its backend may ask, with keys of this machine. `idle_s` are the
+        seconds without a run after which it ends; None for one that stays.
         """
         self._settings = from_json(settings)
         self._capabilities: list[str] = []
@@ -58,7 +60,8 @@ class RunnerActor:
     async def about(self) -> bytes:
         """Answer with the capabilities of the backend, and what the runner was started with."""
         await self._runner()
-        return to_json({"capabilities": self._capabilities, "digests": self._settings.get("digests", {})})
+        told = {name: self._settings[name] for name in ("digests", "services") if name in self._settings}
+        return to_json({"capabilities": self._capabilities, **told})
 
     async def _runner(self) -> Runner:
         if self._opened is None:
@@ -70,7 +73,8 @@ class RunnerActor:
         """Host runs until the actor ends, or nobody needs it. One that cannot be opened is tried again."""
         try:
             env = process_env()
-            spec, options = configured(self._settings["run"], self._settings["options"], BackendContext(env=env))
+            context = BackendContext(env=env, providers=services.read(self._settings.get("services", [])))
+            spec, options = configured(self._settings["run"], self._settings["options"], context)
             self._capabilities = sorted(spec.capabilities)
             async with open_runner(spec, options, env=env) as runner:
                 gc.freeze()  # the modules stay, and to look at them with each burst of runs takes longer than the runs

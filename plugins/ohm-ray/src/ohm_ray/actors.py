@@ -11,6 +11,7 @@ from pydantic_core import to_json
 
 from ohm_ray.about import digests
 from ohm_ray.actor import RunnerActor, UnusableError
+from ohm_ray.services import written
 from ohm_subagents.plugin import ErrorCode, OhmError
 from ohm_subagents.remote import RunnerLostError, RunnerUnusableError, UndeliveredError
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from ohm_ray.options import RayOptions
     from ohm_ray.runners import RunnerCalls
+    from ohm_ray.services import Services
 
 NAMESPACE: Final = "ohm"
 MAX_CALLS: Final = 2000
@@ -59,9 +61,10 @@ class ActorCalls:
 class Actors:
     """The runners of a pool, as detached actors with names: they outlive their submitters (`Runners`)."""
 
-    def __init__(self, ray: ModuleType, options: RayOptions) -> None:
+    def __init__(self, ray: ModuleType, options: RayOptions, services: Services = ()) -> None:
         self._ray = ray
         self._options = options
+        self._services = services
 
     async def find(self, number: int) -> RunnerCalls:
         """Return the actor of this number, which is started if there is none."""
@@ -99,8 +102,15 @@ class Actors:
     def _found(self, number: int) -> ActorHandle:
         options = self._options
         idle_s = options.idle_s if number >= options.fewest else None
-        made = {"run": options.run, "options": dict(options.run_options), "idle_s": idle_s, "digests": digests(options)}
-        settings = to_json(made)
+        settings = to_json(
+            {
+                "run": options.run,
+                "options": dict(options.run_options),
+                "services": written(self._services),
+                "digests": digests(options),
+                "idle_s": idle_s,
+            }
+        )
         placement: dict[str, Any] = {"scheduling_strategy": "SPREAD"}
         if options.labels:
             placement = {"label_selector": dict(options.labels)}

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from ohm_ray.options import RayOptions
     from ohm_ray.runners import Runners
+    from ohm_ray.services import Services
     from ohm_subagents.plugin import Result, RunEvent, RunOutput, RunRequest, Sink
     from ohm_subagents.workspaces import GitWorkspaces
 
@@ -88,12 +89,14 @@ class RayBackend:
         options: RayOptions,
         patience: Patience,
         *,
+        services: Services,
         clones: GitWorkspaces | None,
     ) -> None:
         self._runners = runners
         self._group = group
         self._options = options
         self._patience = patience
+        self._services = services
         self._clones = clones
         self._digests = digests(options)
         self._members: list[_Member] = []
@@ -178,7 +181,11 @@ class RayBackend:
         about = member.transport.about
         if unreachable is not None or about is None:
             return Err(with_demands(unreachable or _NOBODY, self._options))
-        refused = about.misfit(self._options, self._digests) or about.unable(request)
+        refused = (
+            about.misfit(self._options, self._digests)
+            or about.stranger(request, self._options, self._services)
+            or about.unable(request)
+        )
         if refused is not None:
             return Err(refused)
         for told in about.notes(request):
@@ -236,14 +243,19 @@ def _is_lost(result: Result[RunOutput, OhmError]) -> bool:
 
 @asynccontextmanager
 async def open_pool(
-    runners: Runners, options: RayOptions, *, patience: Patience | None = None, clones: GitWorkspaces | None = None
+    runners: Runners,
+    options: RayOptions,
+    *,
+    services: Services = (),
+    patience: Patience | None = None,
+    clones: GitWorkspaces | None = None,
 ) -> AsyncGenerator[RayBackend]:
     """Open a backend on a pool of runners. Whatever still runs when it is left is cancelled.
 
-    With `clones`, the files of a task travel to its runner.
+    `services` are those that its runners are started with. With `clones`, the files of a task travel to its runner.
     """
     async with anyio.create_task_group() as group:
-        backend = RayBackend(runners, group, options, patience or Patience(), clones=clones)
+        backend = RayBackend(runners, group, options, patience or Patience(), services=services, clones=clones)
         try:
             yield backend
         finally:

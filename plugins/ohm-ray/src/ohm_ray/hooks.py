@@ -12,6 +12,7 @@ from anyio import to_thread
 from anyio.lowlevel import checkpoint
 
 from ohm_ray.options import RayOptions
+from ohm_ray.services import keyless
 from ohm_subagents.plugin import (
     BackendContext,
     BackendSpec,
@@ -79,7 +80,9 @@ class _Opening:
             yield _Unusable(why)
             return
         module: ModuleType = await to_thread.run_sync(import_module, "ohm_ray.opening")
-        opened: AbstractAsyncContextManager[Result[Backend, OhmError]] = module.opened(options, self.context.env)
+        services = keyless(self.context.providers)
+        opened: AbstractAsyncContextManager[Result[Backend, OhmError]]
+        opened = module.opened(options, self.context.env, services)
         async with opened as backend:
             yield _Unusable(backend.err_value) if isinstance(backend, Err) else backend.ok_value
 

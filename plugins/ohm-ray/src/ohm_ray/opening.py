@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from ohm_ray.options import RayOptions
+    from ohm_ray.services import Services
     from ohm_subagents.plugin import Backend, Result
 
 LOCAL: Final = "local"
@@ -150,7 +151,9 @@ _connection = _Connection()
 
 
 @asynccontextmanager
-async def opened(options: RayOptions, env: Mapping[str, str]) -> AsyncGenerator[Result[Backend, OhmError]]:
+async def opened(
+    options: RayOptions, env: Mapping[str, str], services: Services
+) -> AsyncGenerator[Result[Backend, OhmError]]:
     """Join the cluster, and open a backend on its runners; or return why it cannot be joined."""
     clones = GitWorkspaces.of(env) if options.workspace == "bundle" else Ok(None)
     if isinstance(clones, Err):
@@ -161,7 +164,8 @@ async def opened(options: RayOptions, env: Mapping[str, str]) -> AsyncGenerator[
         yield joined
         return
     try:
-        async with open_pool(Actors(joined.ok_value, options), options, clones=clones.ok_value) as backend:
+        actors = Actors(joined.ok_value, options, services)
+        async with open_pool(actors, options, services=services, clones=clones.ok_value) as backend:
             yield Ok(backend)
     finally:
         with CancelScope(shield=True):
