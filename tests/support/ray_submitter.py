@@ -12,11 +12,15 @@ from ohm_subagents.contract import TextDelta
 from ohm_subagents.testing import HERMETIC
 
 
-def opened(directory, env, *plugins, store="sqlite", **options):
+def opened(directory, env, *plugins, store="sqlite", providers=None, subagents=None, **options):
     """An `Ohm` with the backend `ray`, which keeps its tasks in a directory."""
     kept = {"PI_CONFIG_DIR": str(directory), "OHM_SUBAGENTS_STORE": store}
     backend = {"address": env["OHM_RAY_ADDRESS"], "run": "told", **options}
-    config = {"subagentBackend": "ray", "subagents": {"backends": {"ray": backend}}}
+    config = {
+        "subagentBackend": "ray",
+        "subagents": {"backends": {"ray": backend}, **(subagents or {})},
+        "providers": providers or {},
+    }
     return Ohm.open(env={**HERMETIC, **kept, **env}, config=config, plugins=[ohm_ray, *plugins])
 
 
