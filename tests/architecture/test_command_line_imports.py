@@ -15,6 +15,32 @@ try:
 finally:
     print(*sys.modules, file=sys.stderr)
 """
+PARTS = """
+import sys
+import typer.core
+from ohm_subagents._config.section import Section
+from ohm_subagents.cli.main import main
+
+made = []
+init = typer.core.TyperCommand.__init__
+
+def noted(self, name, **settings):
+    made.append(f"command:{name}")
+    init(self, name, **settings)
+
+typer.core.TyperCommand.__init__ = noted
+
+def sections(of):
+    for one in of.__subclasses__():
+        yield one
+        yield from sections(one)
+
+try:
+    main()
+finally:
+    made += (f"validator:{one.__name__}" for one in sections(Section) if one.__pydantic_complete__)
+    print(*made, file=sys.stderr)
+"""
 SERVERS = {"pydantic_ai", "genai_prices", "openai", "anthropic", "httpx", "opentelemetry", "trio", "jsonschema", "rich"}
 ENGINE = {"anyio", "asyncio", "pluggy", "sqlite3", "psutil", "wcwidth", "structlog", "yaml"}
 UNUSED = {
@@ -46,10 +72,10 @@ UNUSED = {
 }
 
 
-def loaded(cwd, *arguments: str) -> tuple[str, set[str]]:
-    """Return what the command prints, and every module that its process has loaded."""
+def loaded(cwd, *arguments: str, probe: str = PROBE) -> tuple[str, set[str]]:
+    """Return what the command prints, and every module that its process has loaded, or what another probe tells."""
     env = {"PATH": os.environ["PATH"], "HOME": str(cwd), "PI_CONFIG_DIR": str(cwd)}
-    command = [sys.executable, "-c", PROBE, *arguments]
+    command = [sys.executable, "-c", probe, *arguments]
     done = subprocess.run(command, env=env, cwd=cwd, capture_output=True, text=True, check=True)
     return done.stdout, set(done.stderr.split())
 
@@ -74,3 +100,9 @@ def test_a_run_on_the_echo_backend_loads_nothing_that_only_another_run_needs(tmp
     assert "subagent: finder" in printed
     assert (SERVERS | UNUSED) & modules == set()
     assert ("sqlite3" in modules) == (store == "sqlite")
+
+
+def test_a_run_makes_one_command_and_one_validator_of_the_configuration(tmp_path) -> None:
+    printed, made = loaded(tmp_path, "run", "finder", "x", "--backend", "none", probe=PARTS)
+    assert "subagent: finder" in printed
+    assert made == {"command:run", "validator:OhmConfig"}

@@ -209,7 +209,7 @@ def assemble(sources: Sources) -> Assembly:
         host.register(plugin)
     if isinstance(loaded, Ok):  # until it can be read, the plugins that it blocks are unknown
         host.register_installed(config.allows_plugin)
-    written = config.subagents.model_dump(mode="json", by_alias=True)
+    written = config.model_dump(mode="json", by_alias=True, include={"subagents"})["subagents"]
     catalog = _catalog(host, config, written, place) if sources.profiles is None else Catalog.of(sources.profiles)
     return Assembly(
         sources=sources,

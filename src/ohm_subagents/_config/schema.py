@@ -31,8 +31,8 @@ from ohm_subagents._config.merge import (
     earlier_unless_trusted,
 )
 from ohm_subagents._config.reserved import RESERVED
-from ohm_subagents._config.section import Section
-from ohm_subagents._config.subagents import JsonObject, Subagents
+from ohm_subagents._config.section import JsonObject, Section
+from ohm_subagents._config.subagents import Subagents
 from ohm_subagents._config.values import (
     Flag,
     Line,
@@ -88,11 +88,11 @@ class AzurePainter(Section):
 
 
 class Painter(Section):
-    google_nano_banana: GooglePainter = GooglePainter()
+    google_nano_banana: GooglePainter = GooglePainter.unwritten()
     """Reserved."""
-    openai: OpenAIPainter = OpenAIPainter()
+    openai: OpenAIPainter = OpenAIPainter.unwritten()
     """Reserved."""
-    azure_openai: AzurePainter = AzurePainter()
+    azure_openai: AzurePainter = AzurePainter.unwritten()
     """Reserved."""
 
 
@@ -181,11 +181,11 @@ class OhmConfig(Display, History):
     subagent_backend: Annotated[Line, BACKEND] = Field(
         default="interactive-sdk", description="The backend of every subagent that has none of its own."
     )
-    features: Annotated[Features, DENY_WINS] = Features()
+    features: Annotated[Features, DENY_WINS] = Features.unwritten()
     """Switches for parts of the library."""
-    painter: Painter = Field(default=Painter(), json_schema_extra=RESERVED)
+    painter: Painter = Field(default=Painter.unwritten(), json_schema_extra=RESERVED)
     """Reserved: without effect."""
-    subagents: Subagents = Subagents()
+    subagents: Subagents = Subagents.unwritten()
     """Everything about subagents."""
     providers: Annotated[Mapping[str, Provider], USER_ONLY] = Field(
         default={}, description="OpenAI-compatible providers, by name; not for project files."

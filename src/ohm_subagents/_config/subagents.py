@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Annotated, Final, Literal, Self, TypeAlias
 
-from pydantic import Field, InstanceOf, JsonValue, PlainSerializer, PrivateAttr, WithJsonSchema
+from pydantic import Field, InstanceOf, PlainSerializer, PrivateAttr, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
 from ohm_subagents._config.jsonc import KeyPath
@@ -34,15 +34,13 @@ from ohm_subagents._config.merge import (
 )
 from ohm_subagents._config.model_menu import MenuEntry, MenuName, ModelFallback, expanded
 from ohm_subagents._config.permissions import OPEN, Permissions
-from ohm_subagents._config.section import Section
+from ohm_subagents._config.section import JsonObject, Section
 from ohm_subagents._config.tool_rules import ToolRules
 from ohm_subagents._config.values import AllOrNames, ConfiguredModel, Line, Model, PositiveInt, Switch, WholeNumber
 from ohm_subagents.contract.limits import Budget
 from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.model_route import INHERIT
 from ohm_subagents.contract.profile import fold_id
-
-JsonObject: TypeAlias = dict[str, JsonValue]
 
 
 class SubagentEntry(Section):
@@ -72,12 +70,13 @@ class SubagentEntry(Section):
     primary: Annotated[Switch | None, OFF_UNLESS_TRUSTED] = Field(
         default=None, description="Offer this subagent as a direct tool besides; null: as its profile says."
     )
-    limits: Annotated[OwnLimits, ONLY_LOWER_OVER_PROFILES] = OwnLimits()
+    limits: Annotated[OwnLimits, ONLY_LOWER_OVER_PROFILES] = OwnLimits.unwritten()
     """Limits of each run."""
-    loop: Annotated[OwnLoop, ONLY_LOWER_COUNT] = OwnLoop()
+    loop: Annotated[OwnLoop, ONLY_LOWER_COUNT] = OwnLoop.unwritten()
     """The loop rules of each run."""
     budget: Annotated[OwnBudget, ONLY_LOWER_OVER_PROFILES] = Field(
-        default=OwnBudget(), json_schema_extra={"$comment": "For each task of this subagent, with all that it starts."}
+        default=OwnBudget.unwritten(),
+        json_schema_extra={"$comment": "For each task of this subagent, with all that it starts."},
     )
     """The budget of each task, with everything that it starts."""
     _ceilings: frozenset[KeyPath] = PrivateAttr(default=frozenset())
@@ -169,7 +168,7 @@ class Models(Section):
         default={},
         description="A menu of models by name, from which calls choose; a text is short for an object with `model`.",
     )
-    model_fallback: ModelFallback = ModelFallback()
+    model_fallback: ModelFallback = ModelFallback.unwritten()
     """The failures after which the next model of the menu is asked."""
 
     @cached_property
@@ -209,14 +208,15 @@ class Subagents(Models, Background, Scheduling, Storage):
     send_to_finished: Annotated[Literal["refuse", "resume"], earlier_unless_trusted("refuse", "resume")] = Field(
         default="refuse", description="`resume` lets `send` continue a finished task as a new one."
     )
-    requests: RequestSettings = RequestSettings()
+    requests: RequestSettings = RequestSettings.unwritten()
     """The handling of requests for an approval or an answer."""
-    limits: Annotated[CommonLimits, ONLY_LOWER] = CommonLimits()
+    limits: Annotated[CommonLimits, ONLY_LOWER] = CommonLimits.unwritten()
     """Limits of each run, for all subagents."""
-    loop: Annotated[CommonLoop, ONLY_LOWER_COUNT] = CommonLoop()
+    loop: Annotated[CommonLoop, ONLY_LOWER_COUNT] = CommonLoop.unwritten()
     """The loop rules of each run, for all subagents."""
     budget: Annotated[CommonBudget, ONLY_LOWER] = Field(
-        default=CommonBudget(), json_schema_extra={"$comment": "For each start from outside, with all below it."}
+        default=CommonBudget.unwritten(),
+        json_schema_extra={"$comment": "For each start from outside, with all below it."},
     )
     """The budget of each start, with everything below it."""
     agent_profiles: Annotated[AllOrNames | None, USER_ONLY] = Field(
@@ -267,7 +267,7 @@ class Subagents(Models, Background, Scheduling, Storage):
     @cached_property
     def unnamed(self) -> SubagentEntry:
         """The settings of a profile that no entry names."""
-        return SubagentEntry().with_trust((), self._unclear)
+        return SubagentEntry.unwritten().with_trust((), self._unclear)
 
     def tree_budget(self) -> Budget:
         """Return what each start from outside may spend, with everything below it, unless the call says less."""
@@ -287,7 +287,7 @@ class Subagents(Models, Background, Scheduling, Storage):
             keys[section[1] if section[0] == "profiles" else EVERY].add(tuple(section[-2:]))
         every = unclear.get(EVERY, "")
         names = (*self.profiles, *sorted(unclear.keys() - self.profiles.keys() - {EVERY}))
-        entries = {name: self.profiles.get(name, SubagentEntry()) for name in names}
+        entries = {name: self.profiles.get(name, SubagentEntry.unwritten()) for name in names}
         bounded = {name: one.with_trust(keys[name], every or unclear.get(name, "")) for name, one in entries.items()}
         subagents = self.model_copy(update={"profiles": bounded})
         subagents._ceilings = frozenset(keys[EVERY])  # noqa: SLF001  it is our own

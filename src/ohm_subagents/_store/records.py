@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
-from ohm_subagents.contract.activity import Activity
 from ohm_subagents.contract.errors import as_declared
 from ohm_subagents.contract.event_json import events, with_declared_error
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -20,11 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from collections.abc import Set as AbstractSet
 
+    from ohm_subagents.contract.activity import Activity
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.events import Event
     from ohm_subagents.contract.task import Run
 
-_NESTED: Final = frozenset({"assignment", "activity"})
+_NESTED: Final = ("assignment", "activity")
 _NOTHING: Final[frozenset[str]] = frozenset()
 _SUITE_OF_CATALOG: Final = "delegate"
 """The suite of a task that was written with `catalog: agents`, before tasks had the name of their suite."""
@@ -32,35 +32,41 @@ Value = TypeVar("Value")
 
 
 @cache
-def _adapters() -> tuple[TypeAdapter[Task], TypeAdapter[Assignment], TypeAdapter[Activity]]:
-    """Adapters for a task and its records; made on first use, since that takes longer than all of our imports."""
-    return TypeAdapter(Task), TypeAdapter(Assignment), TypeAdapter(Activity)
+def _tasks() -> TypeAdapter[Task]:
+    """One adapter for a task and its records, which is slow to make; made on first use."""
+    return TypeAdapter(Task)
 
 
-def as_json(adapter: TypeAdapter[Value], value: Value, *, exclude: set[str] | None = None) -> bytes:
+def as_json(
+    adapter: TypeAdapter[Value],
+    value: Value,
+    *,
+    include: set[str] | None = None,
+    exclude: set[str] | dict[str, set[str]] | None = None,
+) -> bytes:
     """Write a value as JSON; text that is no Unicode is replaced, so that the rest is kept."""
     try:
-        return adapter.serializer.to_json(value, exclude=exclude)
+        return adapter.serializer.to_json(value, include=include, exclude=exclude)
     except (PydanticSerializationError, UnicodeEncodeError):
-        plain = adapter.dump_python(value, exclude=exclude)
-        return json.dumps(plain, default=str, ensure_ascii=False).encode(errors="replace")
+        plain = adapter.dump_python(value, include=include, exclude=exclude)
+        return json.dumps(plain, default=str, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
 
 
 def task_to_json(task: Task, *, without: AbstractSet[str] = _NOTHING) -> bytes:
     """Write a task as one flat JSON object; what is empty is left out, and the fields named in `without`."""
-    tasks, assignments, activities = _adapters()
-    own = _fields(tasks, task, without)
-    return b"{%b,%b,%b}" % (
-        own,
-        _fields(assignments, task.assignment, without),
-        _fields(activities, task.activity, without),
-    )
+    own = as_json(_tasks(), task, exclude={*_empty(task, without), *_NESTED})
+    return b"{%b}" % b",".join((own[1:-1], *(_record(task, name, without) for name in _NESTED)))
 
 
-def _fields(adapter: TypeAdapter[Value], part: Value, without: AbstractSet[str]) -> bytes:
+def _record(task: Task, name: str, without: AbstractSet[str]) -> bytes:
+    """Return the fields of a record, out of the object that has it alone."""
+    empty = _empty(getattr(task, name), without)
+    return as_json(_tasks(), task, include={name}, exclude={name: empty})[len(name) + 5 : -2]
+
+
+def _empty(part: Task | Assignment | Activity, without: AbstractSet[str]) -> set[str]:
     empty = {name for name, value in vars(part).items() if value is None or (type(value) is tuple and not value)}
-    empty.update(_NESTED, without)
-    return as_json(adapter, part, exclude=empty)[1:-1]
+    return empty | without
 
 
 def event_json_bytes(event: Event) -> bytes:
@@ -72,7 +78,7 @@ def task_from_json(fields: Mapping[str, object]) -> Result[Task, str]:
     """Return the task of a JSON object that `task_to_json` wrote, or why there is none; unknown fields are ignored."""
     asked = {**fields, "suite": _SUITE_OF_CATALOG} if fields.get("catalog") == "agents" else fields
     try:
-        task = _adapters()[0].validate_python({**fields, "assignment": asked, "activity": fields})
+        task = _tasks().validate_python({**fields, "assignment": asked, "activity": fields})
     except (ValidationError, TypeError) as exc:
         fault = exc.errors()[0]["msg"] if isinstance(exc, ValidationError) else str(exc)
         return Err(f"it holds no task of this version: {fault}")

@@ -14,7 +14,7 @@ from typing import Annotated, Final
 
 import typer
 
-from ohm_subagents.cli.plugin_commands import PluginCommands
+from ohm_subagents.cli.plugin_commands import OWN, PluginCommands
 from ohm_subagents.cli.run_commands import call, run
 from ohm_subagents.cli.serve import serve
 from ohm_subagents.cli.task_commands import TASK_COMMANDS, tasks_app
@@ -53,20 +53,20 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 config_app = typer.Typer(help="Show the configuration, or its schema.", rich_markup_mode=None)
-app.add_typer(config_app, name="config")
+OWN.add_typer(config_app, name="config")
 policy_app = typer.Typer(help="Explain who may run.", no_args_is_help=True, rich_markup_mode=None)
-app.add_typer(policy_app, name="policy")
-app.add_typer(tasks_app, name="tasks")
-app.command(context_settings={"allow_extra_args": True})(run)
-app.command()(call)
-app.command(short_help="Own tasks that outlive their programs.")(serve)
+OWN.add_typer(policy_app, name="policy")
+OWN.add_typer(tasks_app, name="tasks")
+OWN.command(context_settings={"allow_extra_args": True})(run)
+OWN.command()(call)
+OWN.command(short_help="Own tasks that outlive their programs.")(serve)
 
 _YOUNG: Final = 50_000
 """New objects before a garbage collection: nearly all that a start makes is there to stay."""
 _LOST: Final = frozenset({errno.EPIPE, errno.ENOSPC, errno.EBADF, errno.EIO})
 
 
-@app.command()
+@OWN.command()
 def subagents(
     *,
     every: Annotated[bool, typer.Option("--all", help="List the agents of every kind, with their files.")] = False,
@@ -79,7 +79,7 @@ def subagents(
     inspect(print_every_agent if every else print_roster, cwd=cwd, config=config)
 
 
-@app.command()
+@OWN.command()
 def subagent(
     profile: Annotated[str, typer.Argument(metavar="id", help="Id of the subagent, or of a task.")],
     *,
@@ -92,7 +92,7 @@ def subagent(
     inspect(partial(print_profile, profile), cwd=cwd, config=config)
 
 
-@app.command(short_help="List the plugins and their faults.")
+@OWN.command(short_help="List the plugins and their faults.")
 def plugins(cwd: Cwd = HERE, config: Config = None) -> None:
     """List the plugins and their faults."""
     from ohm_subagents.cli.plugins import print_plugins
@@ -100,7 +100,7 @@ def plugins(cwd: Cwd = HERE, config: Config = None) -> None:
     inspect(print_plugins, cwd=cwd, config=config)
 
 
-@app.command(short_help="List the mounted tools and their origin.")
+@OWN.command(short_help="List the mounted tools and their origin.")
 def tools(cwd: Cwd = HERE, config: Config = None) -> None:
     """List the mounted tools, each with its suite and its plugin."""
     from ohm_subagents.cli.plugins import print_tools
@@ -108,7 +108,7 @@ def tools(cwd: Cwd = HERE, config: Config = None) -> None:
     inspect(print_tools, cwd=cwd, config=config)
 
 
-@app.command(short_help="Check configuration, keys, models, backends.")
+@OWN.command(short_help="Check configuration, keys, models, backends.")
 def doctor(cwd: Cwd = HERE, config: Config = None) -> None:
     """Check configuration, keys, models, backends and plugins; exit with 1 if something configured cannot work."""
     from ohm_subagents.cli.doctor import doctor
@@ -116,7 +116,7 @@ def doctor(cwd: Cwd = HERE, config: Config = None) -> None:
     finish(partial(doctor, cwd=directory(cwd), config=config))
 
 
-@app.command(short_help="List the names of models, and the defaults.")
+@OWN.command(short_help="List the names of models, and the defaults.")
 def models(cwd: Cwd = HERE, config: Config = None) -> None:
     """List the names of models with what they stand for, and the models that run where nothing names one."""
     from ohm_subagents.cli.models import print_models
@@ -124,7 +124,7 @@ def models(cwd: Cwd = HERE, config: Config = None) -> None:
     inspect(print_models, cwd=cwd, config=config)
 
 
-@app.command(short_help="Trust a project's files for subagents.")
+@OWN.command(short_help="Trust a project's files for subagents.")
 def trust(
     project: Annotated[
         Path, typer.Argument(metavar="path", help="Directory of the project.", show_default="here", parser=typed_path)
@@ -197,7 +197,7 @@ def policy_explain(
 
 
 for command, summary in TASK_COMMANDS.items():
-    app.command(short_help=summary)(command)
+    OWN.command(short_help=summary)(command)
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001  typer calls it so

@@ -2,25 +2,62 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 from typer.core import TyperCommand, TyperGroup
-from typer.main import get_command
+from typer.main import get_command, get_command_from_info, get_command_name, get_group_from_info
+from typer.models import CommandInfo
 
 from ohm_subagents.commands import BAD_USAGE, TASK_FAILED, InstalledCommand, complain, installed_commands
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator
+
+    from typer.models import TyperInfo
+
+OWN: Final = typer.Typer()
+"""The commands that are no plugin's, as they are declared."""
+
+
+class _OwnCommands(Mapping[str, Any]):
+    """The commands of `OWN`. Typer makes one of its function in a millisecond, so only those that are asked for."""
+
+    @cached_property
+    def _declared(self) -> Mapping[str, CommandInfo | TyperInfo]:
+        groups = {one.name: one for one in OWN.registered_groups if isinstance(one.name, str)}
+        return {_name(one): one for one in OWN.registered_commands} | groups
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401  typer's own class has no public name
+        declared = self._declared[name]
+        if isinstance(declared, CommandInfo):
+            return get_command_from_info(declared, pretty_exceptions_short=True, rich_markup_mode=None)
+        return get_group_from_info(declared, pretty_exceptions_short=True, rich_markup_mode=None, suggest_commands=True)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._declared)
+
+    def __len__(self) -> int:
+        return len(self._declared)
+
+
+def _name(declared: CommandInfo) -> str:
+    return declared.name or get_command_name(getattr(declared.callback, "__name__", ""))
 
 
 class PluginCommands(TyperGroup):
-    """A group with its commands by name, and below them those of plugins, which never replace one."""
+    """The group of `OWN`, and below them the commands of plugins, which never replace one."""
+
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401  as above
+        made: Any = _OwnCommands()
+        settings["commands"] = made
+        super().__init__(**settings)
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401  typer's own class has no public name
         """Return every name, sorted."""
-        return sorted({*super().list_commands(ctx), *(name for name in self._installed if "." not in name)})
+        return sorted({*self.commands, *(name for name in self._installed if "." not in name)})
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401  as above
         """Return the command; one of a plugin is imported when it runs, one of our own now."""

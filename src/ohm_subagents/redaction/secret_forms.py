@@ -97,17 +97,6 @@ def _after_frames(*, least: int) -> Rule:
     return Rule(pattern, rf"\1{REDACTED}", ("=",))
 
 
-_BEFORE_FRAMES: Final = _before_frames(named=_LEAST_NAMED, github=36, exported=20)
-_AFTER_FRAMES: Final = _after_frames(least=10)
-_HOMES: Final = (
-    re.compile(_path("[A-Z]:", r"\w") + r"""[\\/]{1,4}Users[\\/]{1,4}[^\\/\s"'`<>:;,()\x1b]++""", _FLAGS),
-    re.compile(_path("G:", r"\w") + r"""\\{1,4}[^\\/\s"'`<>:;,()\x1b]++""", _FLAGS),
-    re.compile(
-        _path("/", r"\w.~-") + "(?:(?:var|usr|export)/(?=home/)|(?:(?:mnt|cygdrive)/)?[a-z]/(?=Users/))?"
-        r"""(?:home|Users)/[^\\/\s"'`<>:;,()\[\]{}|\x1b]++""",
-        re.ASCII,
-    ),
-)
 _FRAME: Final = re.compile(
     r"(?<!\s)\s++at\s++(?:async\s++)?(?:new\s++)?[^\s()]++\s++(?:\[as [^\s\[\]()]++\]\s++)?\(", re.ASCII
 )
@@ -118,7 +107,28 @@ _PLACE: Final = re.compile(r"[/\\:<.]|native")
 _STACK: Final = re.compile(r"\s+at\s|(?:Type|Reference)?Error:", re.ASCII)
 
 
-@cache  # compiled where a text that broke off is redacted
+@cache  # all of these are compiled where a text is redacted, for most are not
+def _whole() -> tuple[tuple[Rule, ...], Rule]:
+    """Return the forms of a secret that come before stack frames, and those that come after."""
+    before = _before_frames(named=_LEAST_NAMED, github=36, exported=20)
+    return (*before, *token_shapes.rules()), _after_frames(least=10)
+
+
+@cache
+def _homes() -> tuple[re.Pattern[str], ...]:
+    """Return the forms of a home directory, those of Windows first."""
+    return (
+        re.compile(_path("[A-Z]:", r"\w") + r"""[\\/]{1,4}Users[\\/]{1,4}[^\\/\s"'`<>:;,()\x1b]++""", _FLAGS),
+        re.compile(_path("G:", r"\w") + r"""\\{1,4}[^\\/\s"'`<>:;,()\x1b]++""", _FLAGS),
+        re.compile(
+            _path("/", r"\w.~-") + "(?:(?:var|usr|export)/(?=home/)|(?:(?:mnt|cygdrive)/)?[a-z]/(?=Users/))?"
+            r"""(?:home|Users)/[^\\/\s"'`<>:;,()\[\]{}|\x1b]++""",
+            re.ASCII,
+        ),
+    )
+
+
+@cache
 def _unfinished() -> tuple[Rule, ...]:
     """Return the beginnings of a secret: the same forms with shorter values, and with a quote that is still open."""
     still_open = re.compile(r"""(?:\A|\n|\\n)[ \t]*+export[ \t]++\w++=(?:"[^"\n]*+|'[^'\n]*+)""", _FLAGS)
@@ -153,17 +163,18 @@ def without_unfinished(text: str) -> str:
 
 def without_secrets(text: str, *, is_whole: bool) -> str:
     """Return the text without tokens, keys and stack frames; of one that is not whole, an unfinished frame goes too."""
+    before_frames, after_frames = _whole()
     lowered = text.lower()
-    for rule in (*_BEFORE_FRAMES, *token_shapes.rules()):
+    for rule in before_frames:
         if rule.may_hold(lowered):
             text = rule.pattern.sub(rule.replacement, text)
     text = "".join(_without_frames(text, is_whole=is_whole))
-    return _AFTER_FRAMES.pattern.sub(_AFTER_FRAMES.replacement, text)
+    return after_frames.pattern.sub(after_frames.replacement, text)
 
 
 def without_homes(text: str) -> str:
     """Return the text with `~` for the home directory of any user."""
-    for pattern in _HOMES:
+    for pattern in _homes():
         text = pattern.sub(_HOME, text)
     return text
 

@@ -166,7 +166,8 @@ def _entry_points() -> tuple[tuple[tuple[Installed, metadata.EntryPoint], ...], 
     for distribution in metadata.distributions():
         try:
             mine = [point for point in distribution.entry_points if point.group == PROJECT]
-            name, version = (distribution.name, distribution.version) if mine else ("", "")
+            about = distribution.metadata if mine else {"Name": "", "Version": ""}  # read at each look at it
+            name, version = about["Name"], about["Version"]
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # anybody's metadata: one unreadable file must not cost every plugin
