@@ -8,10 +8,13 @@ import pytest
 from anyio import to_thread
 from forking import forked
 from loops import real_clocks, real_clocks_slow_on_trio
+from mcp_servers import entry
 
 from ohm_subagents import ErrorCode
 from ohm_subagents._app.served import frames
-from ohm_subagents.contract import RunStarted, TaskSettled, TextDelta
+from ohm_subagents.config import McpServer
+from ohm_subagents.contract import Profile, RunStarted, TaskSettled, TextDelta, ToolPolicy
+from ohm_subagents.plugin import call_child_tool
 from ohm_subagents.serve import ask_server, serve, socket_of
 
 pytestmark = pytest.mark.anyio
@@ -150,6 +153,38 @@ async def test_what_cannot_travel_is_refused_in_one_sentence(desk, monkeypatch):
             "Set subagents.store to 'sqlite'",
         )
         assert "needs a store that other processes read" in error.message
+
+
+@real_clocks_slow_on_trio
+async def test_a_program_gives_its_profiles_and_mcp_servers_to_its_server(desk):
+    profile = Profile(id="adder", name="Adder", summary="", prompt="", tools=ToolPolicy(allowed=("mcp__calc__add",)))
+    private = McpServer(**entry("calc", os.devnull, env={"TOKEN": "a secret"}))
+    env = desk.env | {"OHM_SUBAGENTS_LOAD_PLUGINS": "waiting,mcp"}
+
+    async def adds(request, sink):
+        [tool] = request.child_tools
+        return (await call_child_tool(tool, {"a": 1, "b": 2}, call_id="1", sink=sink)).text
+
+    async with (
+        desk.server(),
+        desk.acting(adds, env=env, profiles=[profile], mcp_servers={"calc": private}) as ohm,
+        desk.acting(adds, env=env) as another,
+    ):
+        assert (await ohm.run("adder", "p")).unwrap().output == "3"
+        for unknown in (ohm.run("finder", "p"), another.run("adder", "p")):
+            assert (await unknown).err_value.code == ErrorCode.UNKNOWN_SUBAGENT_TYPE
+
+
+def test_a_server_of_a_program_travels_with_its_private_texts():
+    written = McpServer(url="https://calc.example", headers={"Authorization": "Bearer key"}).as_written()
+    assert McpServer.model_validate(written).headers == {"Authorization": "Bearer key"}
+
+
+@real_clocks_slow_on_trio
+async def test_a_profile_that_cannot_travel_is_the_answer_of_each_command(desk):
+    async with desk.server(), desk.program(profiles=[Profile(id="p", name="", summary="", prompt=3)]) as ohm:
+        error = (await ohm.run("finder", "look")).err_value
+    assert (error.code, "prompt is 3" in error.message) == (ErrorCode.NOT_SERVED, True)
 
 
 @real_clocks_slow_on_trio

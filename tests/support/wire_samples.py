@@ -246,6 +246,7 @@ SAMPLES = [
     Poll(owner="o", incarnation="i", since=1, acks={"k": 2}, wait_s=5),
     Feed(incarnation="i", first=2, reports=({"version": 2, "kind": "run_unknown", "run_key": "k"},)),
     OpenOhm(versions=(1, 2), cwd="/work", config={"subagentBackend": "none"}, env={"HOME": "/home"}, trust=True),
+    OpenOhm(versions=(1, 2), cwd="/work", profiles=(PROFILE,), mcp_servers={"calc": {"command": "calc"}}),
     OhmOpened(speaks=2),
     OhmRefused(reason="No."),
     ExecuteCommand(n=1, command=wire_command(START, note), call="call_1", within=4),

@@ -74,8 +74,8 @@ class OpenOptions(ProgramObjects, total=False):
     """Trust the project, as `ohm trust` does."""
     server: Path | str | None
     """`auto` for the server of your user (`ohm serve`), started if there is none; or the path of its socket. It owns
-    the tasks, which outlive this program. It calls `approvals` and functions in `tools` while this program is there;
-    other objects of the program cannot be given to it."""
+    the tasks, which outlive this program. It calls `approvals` and functions in `tools` while this program is there,
+    and gets `profiles` and `mcp_servers`; other objects of the program cannot be given to it."""
     mcp_servers: Mapping[str, McpServer]
     """MCP servers besides those of ohm.json, in place of its servers of the same names (`ohm_subagents.config`)."""
 
@@ -92,17 +92,8 @@ _KINDS: Final[Mapping[str, tuple[type | tuple[type, ...], str]]] = {
 }
 """The options that are no objects of a protocol: their types, and these in words."""
 
-_NOT_SERVED: Final = (
-    "plugins", "profiles", "clock", "new_task_id", "new_uuid", "store", "mcp_servers"
-)  # fmt: skip
+_NOT_SERVED: Final = ("plugins", "clock", "new_task_id", "new_uuid", "store")
 """The options that are functions or objects of the program, which a server in another process does not have."""
-
-_SERVED_INSTEAD: Final = {
-    "profiles": "Write profile files",
-    "store": "Set subagents.store",
-    "mcp_servers": "Write them under mcpServers in ohm.json",
-}
-"""The way to what some of these are for with a server; for the others it is a plugin."""
 
 
 def changed(
@@ -141,7 +132,7 @@ def _check_kinds(options: OpenOptions) -> None:
         raise TypeError(wrong)
     for name in _NOT_SERVED if options.get("server") is not None else ():
         if options.get(name) not in (None, ()):
-            instead = _SERVED_INSTEAD.get(name, "Install a plugin")
+            instead = "Set subagents.store" if name == "store" else "Install a plugin"
             wrong = f"{name} cannot be given to the server of an Ohm. {instead}, or open it without `server`."
             raise TypeError(wrong)
     for name, (kinds, allowed) in _KINDS.items():

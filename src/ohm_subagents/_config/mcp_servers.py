@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping  # noqa: TC003  pydantic reads the annotations
 from typing import Annotated, Final, Literal, Self, TypeAlias
 
-from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
+from pydantic import BeforeValidator, Field, JsonValue, PlainSerializer, model_validator
 
 from ohm_subagents._config.section import Section
 from ohm_subagents._config.values import SECRET, Line, PositiveInt, Switch, WebAddress, expected
@@ -55,6 +55,11 @@ class McpServer(Section):
     sharing: Literal["all", "task"] = Field(
         default="all", description="`task` opens a connection for each task, for a server that keeps state."
     )
+
+    def as_written(self) -> dict[str, JsonValue]:
+        """Return the server as ohm.json would have it, private texts too: for a process of the same user only."""
+        shown = self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        return {**shown, "env": {**self.env}, "headers": {**self.headers}}
 
     @model_validator(mode="after")
     def _reachable(self) -> Self:

@@ -1,4 +1,4 @@
-"""The engines that a server holds: one for each directory, configuration and environment that programs name."""
+"""The engines that a server holds: one for each set of options by which programs open an `Ohm`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pydantic_core import to_json
 
 from ohm_subagents._app.opening import opened_engine
 from ohm_subagents._concurrency.faults import error_line
+from ohm_subagents._config.mcp_servers import McpServer
 from ohm_subagents._orchestrator.run.requests import kept_requests
 from ohm_subagents._serve.starters import Starters
 from ohm_subagents.contract.events import TaskSettled
@@ -67,6 +68,8 @@ class Hosted:
                     "config": Path(opening.config) if isinstance(opening.config, str) else opening.config,
                     "env": opening.env,
                     "trust": opening.trust,
+                    "profiles": opening.profiles,
+                    "mcp_servers": {n: McpServer.model_validate(one) for n, one in opening.mcp_servers.items()},
                     "new_task_id": self.starters.new_task_id,
                 }
             ) as engine:
@@ -110,7 +113,7 @@ class HostedOhms:
     def use(self, opening: OpenOhm) -> Hosted:
         """Return what holds the engine that a program names; it is opened for the first one."""
         env = sorted((name, value) for name, value in opening.env.items() if name not in _OF_A_TERMINAL)
-        key = to_json((opening.cwd, opening.config, env, opening.trust))
+        key = to_json((opening.cwd, opening.config, env, opening.trust, opening.profiles, opening.mcp_servers))
         hosted = self._hosted.get(key)
         if hosted is None:
             hosted = self._hosted[key] = Hosted(self._changed)

@@ -171,7 +171,10 @@ class Link:
             await frames.aclose()
 
     async def _greet(self, frames: Frames, messages: AsyncGenerator[WireMessage]) -> None:
-        frames.send(self._opening)
+        try:
+            frames.send(self._opening)
+        except WireError as wrong:
+            raise ServerError(OhmError(code=ErrorCode.NOT_SERVED, message=str(wrong))) from None
         first = None
         with anyio.move_on_after(place.GREETS_WITHIN_S) as patience:
             await frames.flush()
@@ -273,6 +276,8 @@ async def served_by(server: str | Path, sources: Sources) -> AsyncGenerator[Link
         config=str(config.absolute()) if isinstance(config, Path) else None if config is None else dict(config),
         env=dict(sources.env),
         trust=sources.trusts,
+        profiles=sources.profiles,
+        mcp_servers={name: one.as_written() for name, one in sources.mcp_servers.items()},
     )
     raised: Exception | None = None
     async with create_task_group() as group:

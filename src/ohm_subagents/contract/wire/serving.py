@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from pydantic import JsonValue
+
+from ohm_subagents.contract.profile import Profile
 from ohm_subagents.contract.task import Task
 from ohm_subagents.contract.wire.commands import WireCommand
 from ohm_subagents.contract.wire.lenient import AnyEvent
@@ -26,6 +29,10 @@ class OpenOhm(WireMessage):
     """The environment of the program; the connection is for its user alone."""
     trust: bool = False
     """Trust the project."""
+    profiles: tuple[Profile, ...] | None = None
+    """The whole catalogue of profiles, in place of the files'; None for these."""
+    mcp_servers: WireObject = field(default_factory=dict[str, JsonValue], hash=False, repr=False)
+    """MCP servers besides those of ohm.json, each as one of its."""
     kind: Literal["open_ohm"] = "open_ohm"
 
 
