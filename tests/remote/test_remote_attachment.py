@@ -280,3 +280,37 @@ async def test_a_budget_is_kept_however_many_programs_have_the_run_in_turn_and_n
             error = (await ohm.handle(task_id).wait()).unwrap_err()
             assert ohm.task(task_id).activity.usage.requests == 7
     assert (error.code, len(granted)) == ("task_budget_exceeded", 7)
+
+
+async def test_tasks_of_one_start_share_what_is_left_of_its_budget_after_they_are_taken_up(tmp_path):
+    granted, goes_on = [], anyio.Event()
+
+    async def act(request, sink):
+        while True:
+            async with request.gate.request(RequestNeed(provider="acme")) as grant:
+                if isinstance(grant, Err):
+                    return grant
+                granted.append(request.task_id)
+                sink.emit(UsageAdded(usage=Usage(requests=1)))
+                sink.emit(TextDelta(text="asked "))
+                if request.prompt == "Ask once.":
+                    return "asked"
+            await goes_on.wait()
+
+    log, shared = EventLog(), {"requests": 10}
+    prompts = ["Ask once.", "Ask.", "Ask.", "Ask."]
+    batch = {"op": "start", "parallel": True, "async": True}
+    batch["tasks"] = [{"subagent_type": "finder", "description": "d", "prompt": prompt} for prompt in prompts]
+    async with place_of(act, tmp_path) as (opened, _):
+        async with opened(log, budget=shared, asyncStart="allow", taskMaxConcurrency=4) as ohm:
+            await ohm.call("task", batch)
+            ids = [task.id for task in ohm.store.tasks()]
+            for one in ids:
+                await log.until(lambda task, event, this=one: task.id == this and isinstance(event, TextDelta))
+            await ohm.handle(ids[0]).wait()
+        goes_on.set()
+        async with opened(budget={"requests": 1000}) as ohm:  # what they were started with holds
+            for one in ids[1:]:
+                assert (await ohm.handle(one).wait()).unwrap_err().code == "task_budget_exceeded"
+            used = sum(ohm.task(one).activity.usage.requests for one in ids)
+    assert (len(ids), len(granted), used) == (4, 10, 10)

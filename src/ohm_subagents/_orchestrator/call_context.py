@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
+from secrets import token_hex
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ohm_subagents._orchestrator.ledger import Ledger
+from ohm_subagents.contract.account import StartBudget
+from ohm_subagents.contract.usage import NOTHING_USED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -33,6 +37,7 @@ class CallContext(NamedTuple):
         model: returns the model of the task that calls; None where that is not known.
         passes: the ceilings of the tools of what is started; None without any.
         outside: the task of another process for which this one runs, if it does.
+        shares: the budget of the start that goes on; None where nobody need know it.
     """
 
     ledger: Ledger
@@ -42,6 +47,16 @@ class CallContext(NamedTuple):
     model: Callable[[], ModelPattern | None] = no_model
     passes: Delegation | None = None
     outside: TaskId | None = None
+    shares: StartBudget | None = None
+
+    def of_start(self, budget: Budget | None, *, tasks: int) -> CallContext:
+        """Return the context of one start of so many tasks, which have one more budget if there is one."""
+        caller, level = self.child(budget, owner="the call"), self.level + 1
+        shares = None
+        if tasks > 1 and caller.ledger.limits(level):
+            rest = replace(caller.ledger.remaining(level), wall_ends_ms=None)  # time is not shared out
+            shares = StartBudget(id=f"start_{token_hex(16)}", budget=rest.with_used(NOTHING_USED, now_ms=0))
+        return caller._replace(shares=shares)
 
     def child(self, budget: Budget | None, *, owner: str) -> CallContext:
         """Return the same context under one more budget; `owner` names it in error messages."""

@@ -121,9 +121,11 @@ class Ledger:
         _charge(self.budgets, usage, tokens, cost_usd)
         return self._exceeded()
 
-    def spend_before(self, usage: Usage, *, known: Ledger | None) -> None:
+    def spend_before(self, usage: Usage, *, known: Ledger | None, spawns: int = 0) -> None:
         """Charge what was used before this ledger was made, but in the budgets of `known`, which have it already."""
         own = self.budgets if known is None else self.budgets[: len(self.budgets) - len(known.budgets)]
+        for one in own:
+            one.spawns += spawns
         _charge(own, usage, usage.input_tokens + usage.output_tokens, usage.cost_usd)
 
     def unpriced(self, need: RequestNeed) -> OhmError | None:

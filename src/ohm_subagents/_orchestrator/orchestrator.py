@@ -137,7 +137,7 @@ class Orchestrator:
             return StartReply(items=tuple(map(self._reply, admitted)), backend=backend, background=background)
 
         observers = call.observers(reply)
-        caller = caller.child(command.budget, owner="the call")
+        caller = caller.of_start(command.budget, tasks=len(plans))
         notified = (*context.host.observers(), *call.lasting, *observers)
         admitted += [self._running.enrol(planned, notified, caller) for planned in plans]
         started = [entry for entry in admitted if isinstance(entry, LiveTask)]

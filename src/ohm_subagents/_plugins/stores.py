@@ -49,6 +49,8 @@ class TaskQuery:
     """Only tasks that a subagent of this task has started."""
     call: str | None = None
     """Only tasks that this call of a program has started (`Ohm.begin`)."""
+    start: str | None = None
+    """Only tasks that share the budget of this start (`StartBudget.id`)."""
 
     def matches(self, task: Task) -> bool:
         """Return True for a task that the query chooses."""
@@ -59,6 +61,7 @@ class TaskQuery:
             and task.id.startswith(self.id_prefix)
             and self.call in {None, task.assignment.call}
             and self.parent in {None, task.assignment.parent}
+            and self.start in {None, task.assignment.shares and task.assignment.shares.id}
         )
 
 

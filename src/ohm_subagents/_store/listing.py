@@ -26,6 +26,8 @@ def listed_to_text(task: Task) -> str:
     }
     if assignment.parent is not None:
         listed["parent"] = assignment.parent
+    if assignment.shares is not None:
+        listed["start"] = assignment.shares.id
     if task.activity.account is not None:
         listed["account"] = _accounts().dump_python(task.activity.account, mode="json")
     if UNAVAILABLE not in {task.route.provider, task.route.model}:

@@ -4,7 +4,7 @@
 that can go wrong; `truncation.truncate` cuts a text, `event_json.event_to_json` writes an event.
 """
 
-from ohm_subagents.contract.account import Account, AccountCharged, Remaining
+from ohm_subagents.contract.account import Account, AccountCharged, Remaining, StartBudget
 from ohm_subagents.contract.activity import Activity, OpenCall
 from ohm_subagents.contract.agent import AgentOptions, SkillOptions, SkillText
 from ohm_subagents.contract.call_rules import CallRules
@@ -251,6 +251,7 @@ __all__ = [
     "SkillOptions",
     "SkillText",
     "Start",
+    "StartBudget",
     "StartItem",
     "StartReply",
     "Status",

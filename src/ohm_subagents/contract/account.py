@@ -65,6 +65,16 @@ class Account:
         return Account(below=below, remaining=self.remaining)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartBudget:
+    """The budget that all tasks of one start share, with everything below them."""
+
+    id: str
+    """The id of the start; the tasks of a start have the same."""
+    budget: Budget
+    """The rest of all budgets around the tasks as they were started."""
+
+
 NO_ACCOUNT: Final = Account()
 
 

@@ -38,6 +38,8 @@ class ListedTask:
     """The time at which the task settled, in epoch milliseconds."""
     usage: Usage
     """The sum of what all model requests and tool calls of the task itself consumed."""
+    start: str | None = None
+    """The start whose budget it shares with other tasks (`StartBudget.id`); None where it shares none."""
     parent: TaskId | None = None
     """The task whose subagent started this one."""
     account: Account | None = None
@@ -61,6 +63,7 @@ class ListedTask:
             started_ms=task.started_ms,
             ended_ms=task.ended_ms,
             usage=task.activity.usage,
+            start=None if task.assignment.shares is None else task.assignment.shares.id,
             parent=task.assignment.parent,
             account=task.activity.account,
             model=None if UNAVAILABLE in {route.provider, route.model} else f"{route.provider}/{route.model}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from ohm_subagents.contract.account import AccountCharged
+from ohm_subagents.contract.account import AccountCharged, StartBudget
 from ohm_subagents.contract.activity import Activity, begun, changed, charged, maker, reported, run_ended
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import OhmError
@@ -121,6 +121,8 @@ class Assignment(Origin):
     """The options of the start that no store keeps: `profile` for one of a program's own, `tools` for functions."""
     outlives: bool = False
     """True if its backend goes on with a run whose process has died (`Capability.ATTACHES`)."""
+    shares: StartBudget | None = None
+    """The budget that it shares with the other tasks of its start; None where it is alone, or nothing limits them."""
     inherited: tuple[Run, ...] = ()
     """The newest runs of the tasks that this one continues, oldest first."""
 

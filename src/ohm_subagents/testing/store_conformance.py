@@ -11,6 +11,7 @@ import pytest
 from ohm_subagents._plugins.stores import RetentionPolicy, StoreSpec, TaskQuery
 from ohm_subagents.contract import (
     AccountCharged,
+    Cancelled,
     ErrorCode,
     ListedTask,
     Remaining,
@@ -90,7 +91,7 @@ class StoreConformance:
             hand.settled("task_1", usage, call, profile="Finder", description="odd\0 日本")
             left = Remaining(requests=3, cost_usd=Decimal("0.25"), wall_ends_ms=2_000_000)
             hand.started("task_2", usage, AccountCharged(usage=Usage(requests=4)), AccountCharged(remaining=left))
-            hand.new("task_3", parent="task_2")
+            hand.new("task_3", parent="task_2", start="start_1")
             await store.flush()
             tasks = [*store.tasks()]
             assert [one.unwrap() for one in store.list(TaskQuery())] == [
@@ -114,6 +115,18 @@ class StoreConformance:
             assert [one.unwrap().id for one in store.list(of_call)] == ["task_4", "task_1"]
             assert store.count(of_call) == 2
             assert [*store.list(TaskQuery(call="a"))] == []
+
+    async def test_the_tasks_that_share_the_budget_of_a_start_are_found_by_its_id(self, stores: StoreTrial) -> None:
+        together = TaskQuery(start="start_1")
+        async with stores.opened() as store:
+            hand = stores.hand(store)
+            hand.settled("task_1", start="start_1")
+            hand.settled("task_2", start="start_2", description='"start": "start_1"')
+            hand.settled("task_3")
+            hand.settled("task_4", start="start_1", outcome=Cancelled(reason="asked"))
+            await store.flush()
+            assert [one.unwrap().id for one in store.list(together)] == ["task_4", "task_1"]
+            assert store.count(together) == 2
 
     async def test_an_unknown_id_is_told_as_such(self, stores: StoreTrial) -> None:
         async with stores.opened() as store:

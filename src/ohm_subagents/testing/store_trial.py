@@ -12,6 +12,7 @@ from ohm_subagents._plugins.stores import RetentionPolicy, Store, StoreRequest, 
 from ohm_subagents.contract import (
     Activity,
     Assignment,
+    Budget,
     CallId,
     Event,
     LaunchRecord,
@@ -22,6 +23,7 @@ from ohm_subagents.contract import (
     RunEnded,
     RunStarted,
     SessionId,
+    StartBudget,
     Succeeded,
     Task,
     TaskId,
@@ -80,6 +82,8 @@ class TaskFields(TypedDict, total=False):
     """The task that started it."""
     call: str
     """The call that started it."""
+    start: str
+    """The start whose budget it shares."""
     profile: str
     """Its profile."""
     description: str
@@ -97,7 +101,7 @@ class StoreHand:
 
     def new(self, task_id: str = "task_1", **about: Unpack[TaskFields]) -> Task:
         """Save a task that is queued."""
-        call, parent = about.get("call"), about.get("parent")
+        call, parent, start = about.get("call"), about.get("parent"), about.get("start")
         task = Task(
             id=TaskId(task_id),
             session_id=SessionId(about.get("session", "session_1")),
@@ -111,6 +115,7 @@ class StoreHand:
                 created_ms=self.clock(),
                 parent=None if parent is None else TaskId(parent),
                 call=None if call is None else CallId(call),
+                shares=None if start is None else StartBudget(id=start, budget=Budget(requests=10)),
             ),
             activity=Activity(),
             route=Route(runtime="scripted", route="scripted"),

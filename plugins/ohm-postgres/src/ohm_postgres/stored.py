@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -138,6 +139,8 @@ class Selection:
         for column, value in asked.items():
             if value is not None:
                 chosen = chosen.also(f"t.{column} = %s", to_text(value))
+        if query.start is not None:
+            chosen = chosen.also("strpos(t.listed, %s) > 0", json.dumps({"start": query.start})[1:-1])
         return chosen.also("starts_with(t.id, %s)", to_text(query.id_prefix)) if query.id_prefix else chosen
 
     def also(self, clause: str, *values: object) -> Selection:

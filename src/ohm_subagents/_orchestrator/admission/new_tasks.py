@@ -83,6 +83,7 @@ def new_task(task_id: TaskId, admitted: Plan, now_ms: int, caller: CallContext) 
             suite=profile.suite,
             unkept=admitted.unkept,
             outlives=admitted.can_attach,
+            shares=caller.shares,
             cwd=None if item.overrides.cwd is None else str(item.overrides.cwd),
         ),
         activity=_no_activity(admitted.max_events),

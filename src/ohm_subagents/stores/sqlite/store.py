@@ -172,7 +172,7 @@ class SqliteStore:
 
     def count(self, query: TaskQuery | None = None) -> int:
         if query is not None:
-            by_listed = query.call or query.parent
+            by_listed = query.call or query.parent or query.start
             return sum(1 for _ in self.list(query)) if by_listed else self._reader.number(self._selection(query))
         found = dict(self._reader.found("SELECT what, n FROM counts") or ())
         return found["tasks"] - found["expired"] - len(self._writer.eviction.leaving) if found else len(self._recent)
@@ -254,9 +254,10 @@ class SqliteStore:
 
 def _fits(listed: Result[ListedTask, OhmError], query: TaskQuery) -> bool:
     """Return True unless a part of `listed` only looked like what was asked for."""
-    if query.call is None and query.parent is None:
+    if query.call is None and query.parent is None and query.start is None:
         return True
     if isinstance(listed, Err):
         return False
     task = listed.ok_value
-    return query.call in {None, task.call} and query.parent in {None, task.parent}
+    chosen = ((query.call, task.call), (query.parent, task.parent), (query.start, task.start))
+    return all(asked in {None, own} for asked, own in chosen)

@@ -133,7 +133,7 @@ class Selection:
         profile = None if query.profile is None else fold_id(query.profile)
         named = {"status": query.status, "session_id": query.session, "profile": profile}
         equal = {column: value for column, value in named.items() if value is not None}
-        asked = {"call": query.call, "parent": query.parent}
+        asked = {"call": query.call, "parent": query.parent, "start": query.start}
         facts = tuple(json.dumps({name: value})[1:-1] for name, value in asked.items() if value is not None)
         return cls(equal=equal, id_prefix=query.id_prefix, facts=facts, ended_after_ms=ended_after_ms, now_ms=now_ms)
 
