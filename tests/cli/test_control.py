@@ -88,3 +88,31 @@ def test_a_task_that_is_followed_on_a_terminal_is_drawn_live(ohm, ohm_process) -
         screen.wait_for_end()
         assert shown.wait(PATIENCE_S) == 1
         screen.wait_for("Cancelled after")
+
+
+def test_tasks_of_another_process_that_are_waited_for_and_cancelled_are_drawn_live(ohm, ohm_process) -> None:
+    ohm.configure({"subagentBackend": "stage"})
+    with (
+        another_process(ohm.root / "config") as (task_id, _),
+        on_terminal(ohm_process, "wait", task_id) as (screen, waiting),
+    ):
+        screen.wait_for("Finder · p", "read a.py", "so far", "q stop")
+        with on_terminal(ohm_process, "cancel", task_id) as (other, cancelling):
+            other.wait_for_end()
+            assert cancelling.wait(PATIENCE_S) == 0
+        screen.wait_for_end()
+        assert waiting.wait(PATIENCE_S) == 1
+    for text in (screen.text, other.text):
+        assert "✕ read a.py" in text
+        assert "╰── Cancelled after" in text
+
+
+def test_a_wait_that_ends_before_its_task_says_that_it_goes_on(ohm, ohm_process) -> None:
+    ohm.configure({"subagentBackend": "stage"})
+    with (
+        another_process(ohm.root / "config") as (task_id, _),
+        on_terminal(ohm_process, "wait", task_id, "--timeout", "0.5") as (screen, waiting),
+    ):
+        screen.wait_for_end()
+        assert waiting.wait(PATIENCE_S) == 1
+    assert screen.text.endswith(f"so far\nTask '{task_id}' has not settled; it goes on.\n")

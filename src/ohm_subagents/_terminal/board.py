@@ -62,6 +62,10 @@ class Board:
         """Offer it as a plugin."""
         return (self,)
 
+    def show(self, task: Task) -> None:
+        """Show a task as it is, such as one of another process, without any event."""
+        self._tasks[task.id] = LiveTask(task)
+
     def notify(self, task: Task, event: Event) -> None:
         """Remember the state; drawing is another thread's work."""
         seen = self._tasks.get(task.id, LiveTask(task))

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+import anyio
+
+from ohm_subagents.cli.follow import replayed
 from ohm_subagents.cli.run import called, opened
 from ohm_subagents.cli.task import STATE, find
-from ohm_subagents.commands import SUCCESS, TASK_FAILED, complain
-from ohm_subagents.contract.task import TERMINAL
+from ohm_subagents.commands import SUCCESS, TASK_FAILED, answer_hint, complain
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
     from pydantic import JsonValue
 
+    from ohm_subagents import Ohm
     from ohm_subagents.cli.run import Typed
+    from ohm_subagents.commands import Board
+    from ohm_subagents.contract import Task
     from ohm_subagents.contract.commands import Op
 
 
@@ -33,7 +41,8 @@ async def _about_one(op: Op, task_id: str, more: dict[str, JsonValue], typed: Ty
             return found
         if op == "cancel" and found.is_terminal:
             complain(f"Task '{found.id}' was over before: it {STATE[found.status]}.")
-        return await called(ohm, board, "task", {"op": op, "id": found.id, **more}, as_json=typed.as_json)
+        async with _seen(ohm, board, [found]):
+            return await called(ohm, board, "task", {"op": op, "id": found.id, **more}, as_json=typed.as_json)
 
 
 async def wait(task_ids: list[str], timeout_s: float | None, typed: Typed, *, is_any: bool) -> int:
@@ -42,17 +51,45 @@ async def wait(task_ids: list[str], timeout_s: float | None, typed: Typed, *, is
     Return 0 if what was waited for has succeeded.
     """
     async with opened(typed) as (ohm, board, _):
-        ids: list[str] = []
+        tasks: list[Task] = []
         for task_id in task_ids:
             found = find(task_id, ohm.store, ohm.config, op="wait", as_json=typed.as_json)
             if isinstance(found, int):
                 return found
-            ids.append(found.id)
-        payload: dict[str, JsonValue] = {"op": "wait", "ids": [*ids], "mode": "any" if is_any else "all"}
+            tasks.append(found)
+        ids: list[JsonValue] = [task.id for task in tasks]
+        payload: dict[str, JsonValue] = {"op": "wait", "ids": ids, "mode": "any" if is_any else "all"}
         if timeout_s is not None:
             payload["timeout_ms"] = round(timeout_s * 1000)
-        code = await called(ohm, board, "task", payload, as_json=typed.as_json)
-        statuses = [task.status for task in map(ohm.task, ids) if task is not None]
-        ended = [each for each in statuses if each in TERMINAL]
+        async with _seen(ohm, board, tasks):
+            code = await called(ohm, board, "task", payload, as_json=typed.as_json)
+        newest = [now for task in tasks if (now := ohm.task(task.id)) is not None]
+        if board is not None:
+            _tell_unsettled(newest, typed)
+        ended = [task.status for task in newest if task.is_terminal]
         is_done = bool(ended) if is_any else len(ended) == len(ids)
         return code or (SUCCESS if is_done and {*ended} == {"succeeded"} else TASK_FAILED)
+
+
+def _tell_unsettled(tasks: list[Task], typed: Typed) -> None:
+    """Tell of tasks that go on, which look like the others where they are drawn."""
+    for task in tasks:
+        if not task.is_terminal:
+            complain(f"Task '{task.id}' has not settled; it goes on.")
+        for request in task.requests:
+            complain(answer_hint(request, typed.config))
+
+
+@asynccontextmanager
+async def _seen(ohm: Ohm, board: Board | None, tasks: list[Task]) -> AsyncGenerator[None]:
+    """Let a board see tasks of other processes, which tell it of nothing, while this is open."""
+    if board is None:
+        yield
+        return
+    async with anyio.create_task_group() as group:
+        for task in tasks:
+            board.show(task)
+            if ohm.store.is_foreign(task.id):
+                group.start_soon(replayed, task, ohm.store, board)
+        yield
+        group.cancel_scope.cancel()

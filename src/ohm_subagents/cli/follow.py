@@ -64,11 +64,18 @@ async def _transcribed(task: Task, store: Store) -> Task:
 
 
 async def _drawn(task: Task, store: Store) -> Task:
-    state, board = unstarted(task), Board(terminal_theme())
+    board = Board(terminal_theme())
     with nullcontext() if task.is_terminal else drawn(board.frame):
-        async with aclosing(followed_events(store, task.id)) as events:
-            async for each in events:
-                state = apply(state, each.event, at_ms=each.at_ms)
-                board.notify(state, each.event)
+        state = await replayed(task, store, board)
     print_finished(state, board.theme)
+    return state
+
+
+async def replayed(task: Task, store: Store, board: Board) -> Task:
+    """Show a task on a board, from its first event until it has settled; return it as it is then."""
+    state = unstarted(task)
+    async with aclosing(followed_events(store, task.id)) as events:
+        async for each in events:
+            state = apply(state, each.event, at_ms=each.at_ms)
+            board.notify(state, each.event)
     return state

@@ -174,7 +174,7 @@ async def called(ohm: Ohm, board: Board | None, tool: str, payload: JsonValue, *
     if as_json:
         print_json({} if ended is None else ended.details)
     elif ended is not None and board is not None:
-        _print_called(ended, board)
+        _print_called(ended, ohm, board)
     elif number is not None:
         complain("" if ended is None else ended.render(expanded=True, width=width()))
     elif ended is not None:
@@ -206,10 +206,11 @@ async def opened(typed: Typed) -> AsyncGenerator[_Opened]:
     report(each for each in ohm.diagnostics if each not in reported)
 
 
-def _print_called(result: ToolResult, board: Board) -> None:
-    """Print the tasks of a call with their answers; if there are none, or some were refused, what the tool shows."""
-    tasks = [one.task for one in board.tasks if not one.depth]
-    if not tasks or result.details.get("rejected_count"):
+def _print_called(result: ToolResult, ohm: Ohm, board: Board) -> None:
+    """Print the tasks of a call with their answers; if there are none, or it was refused, what the tool shows."""
+    tasks = [ohm.task(one.task.id) or one.task for one in board.tasks if not one.depth]
+    is_refused = result.is_error and all(task.error is None for task in tasks)
+    if not tasks or is_refused or result.details.get("rejected_count"):
         print_text(result.text if result.is_error else result.render(expanded=True, width=width()))
         return
     for task in tasks:
