@@ -36,12 +36,12 @@ def ui(
 ) -> None:
     """Show the tasks of all processes on a local web page."""
     place = directory(cwd)
-    missing = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
-    if missing:
+    if not all(map(find_spec, ("starlette", "uvicorn"))):
         from ohm_subagents.plugin import install_command
 
-        packages = " and ".join(missing)
-        complain(f"`ohm ui` needs {packages}, which is not installed. Install it: {install_command('ui')}")
+        complain(
+            f"`ohm ui` needs starlette and uvicorn, which are not installed. Install them: {install_command('ui')}"
+        )
         raise typer.Exit(BAD_USAGE)
     if output is not None and export is None:
         complain("--output is the file of an exported page: add --export <id>.")

@@ -66,6 +66,7 @@ async def serve_tasks(
 @asynccontextmanager
 async def _opened_app(ohm: Ohm, *, token: str, port: int, clock: Clock) -> AsyncGenerator[ASGIApp]:
     pictures = Pictures(ohm.store, clock)
+    pictures.registry.refresh()  # the first page need not wait for it
     news = News(ohm.store, pictures)
     async with anyio.create_task_group() as group:
         group.start_soon(news.run)

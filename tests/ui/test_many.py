@@ -1,0 +1,79 @@
+"""A page of ten thousand tasks, and a tree of two hundred: each is read once, and then only what is new."""
+
+import pytest
+from store_tasks import Clock, Hand, TextDelta, opened
+
+from ohm_subagents.contract import ToolEnded, ToolStarted
+from ohm_subagents.store import RetentionPolicy
+from ohm_subagents.ui.pictures import Pictures
+from ohm_subagents.ui.registry import Filters
+
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+ALL = RetentionPolicy(max_entries=20_000, retention_ms=10**12)
+
+
+class CountingStore:
+    """A store that counts the rows and the tasks that are read from it."""
+
+    def __init__(self, store):
+        self._store = store
+        self.rows = 0
+        self.loads = 0
+
+    def __getattr__(self, name):
+        return getattr(self._store, name)
+
+    def list(self, query):
+        for row in self._store.list(query):
+            self.rows += 1
+            yield row
+
+    def get(self, task_id):
+        self.loads += 1
+        return self._store.get(task_id)
+
+
+async def test_of_ten_thousand_tasks_each_is_read_once(tmp_path):
+    clock = Clock()
+    async with opened("sqlite", tmp_path, clock, policy=ALL) as store:
+        hand = Hand(store, clock)
+        for number in range(10_000):
+            clock.now += 1_000
+            hand.settled(f"task_{number:05d}", profile=f"p{number % 5}", description=f"look at {number}")
+        await store.flush()
+        counting = CountingStore(store)
+        pictures = Pictures(counting, clock)
+        page = await pictures.page(Filters(), offset=0, limit=100)
+        assert [page["total"], page["tasks"][0]["id"], len(page["tasks"])] == [10_000, "task_09999", 100]
+        assert (counting.rows, counting.loads) == (10_000, 0)
+        hand.started("new", TextDelta(text="so far"))
+        hand.settled("newer")
+        await store.flush()
+        found = await pictures.page(Filters(text="LOOK 4999"), offset=0, limit=100)
+        assert [row["id"] for row in found["tasks"]] == ["task_04999"]
+        last = await pictures.page(Filters(), offset=10_000, limit=100)
+        assert [last["total"], len(last["tasks"])] == [10_002, 2]
+        assert counting.rows < 10_020
+        assert pictures.cost("profile")["tasks"] == 10_002
+
+
+async def test_of_a_tree_of_two_hundred_the_settled_ones_are_read_once(tmp_path):
+    clock = Clock()
+    async with opened("sqlite", tmp_path, clock, policy=ALL) as store:
+        hand = Hand(store, clock)
+        hand.started("root")
+        calls = [
+            ToolStarted(call_id="1", tool="read", args='{"path": "a.py"}'),
+            ToolEnded(call_id="1", tool="read", status="success", text="x"),
+        ]
+        for number in range(200):
+            (hand.started if number < 8 else hand.settled)(f"child_{number:03d}", *calls, parent="root")
+        await store.flush()
+        counting = CountingStore(store)
+        pictures = Pictures(counting, clock)
+        picture = (await pictures.picture("root")).unwrap()
+        assert [len(picture["tree"]), picture["tree"][0]["children"]] == [201, 200]
+        assert sum(span["kind"] == "tool" for span in picture["spans"]) == 200
+        loads, before = counting.loads, await pictures.newest_changes("root")
+        assert (await pictures.picture("root")).unwrap() == picture
+        assert (counting.loads, await pictures.newest_changes("root")) == (loads, before)
