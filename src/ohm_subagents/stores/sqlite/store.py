@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os.path
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
@@ -47,6 +48,10 @@ FILE: Final = "ohm.subagents.tasks.sqlite3"
 FOLDER: Final = "ohm.subagents.tasks"
 SEQUENCES: Final = 1_000_000
 """A store may give so many ids before they could meet those of its neighbour."""
+_SHOWN: Final = """
+SELECT sum(CASE what WHEN 'tasks' THEN n WHEN 'expired' THEN -n ELSE 0 END)
+     - (SELECT count(*) FROM tasks WHERE expired_ms IS NULL AND id IN (SELECT value FROM json_each(?)))
+FROM counts"""  # one statement: of what leaves, only rows that are still there count
 
 
 class SqliteStore:
@@ -174,8 +179,8 @@ class SqliteStore:
         if query is not None:
             by_listed = query.call or query.parent or query.start
             return sum(1 for _ in self.list(query)) if by_listed else self._reader.number(self._selection(query))
-        found = dict(self._reader.found("SELECT what, n FROM counts") or ())
-        return found["tasks"] - found["expired"] - len(self._writer.eviction.leaving) if found else len(self._recent)
+        found = self._reader.found(_SHOWN, json.dumps([*self._writer.eviction.leaving]))
+        return int(found[0][0]) if found else len(self._recent)
 
     def get(self, task_id: TaskId) -> Result[Task, OhmError]:
         if (task := self._recent.get(task_id)) is not None:
