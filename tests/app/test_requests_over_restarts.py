@@ -19,7 +19,9 @@ from ohm_subagents import Approve, Budget, Deny, ErrorCode, Ohm
 from ohm_subagents._orchestrator import elsewhere
 from ohm_subagents._orchestrator.run.answers import task_of
 from ohm_subagents.contract import AnswerGiven, RunEnded, TaskSettled, Usage, UsageAdded
+from ohm_subagents.plugin import hookimpl
 from ohm_subagents.store import SentCommand
+from ohm_subagents.suite import UNMOUNTED, ToolSuiteSpec
 
 pytestmark = pytest.mark.anyio
 
@@ -381,22 +383,40 @@ async def test_a_task_that_its_caller_cancels_or_that_no_store_keeps_is_not_left
         assert ohm.task(lost.id).status == "cancelled"
 
 
+class Closing:
+    """A suite whose `Ohm` does not get any further in closing before `until` returns."""
+
+    def __init__(self, until):
+        self.until = until
+
+    @hookimpl
+    def ohm_tool_suites(self):
+        yield ToolSuiteSpec(name="closing", summary="Takes its time.", build=self.build)
+
+    def build(self, context):
+        context.host.on(UNMOUNTED, self.until)
+        return ()
+
+
 @one_loop
 async def test_an_answer_that_comes_as_the_ohm_closes_is_not_lost(tmp_path):
     model, answers = EditingModel(tmp_path), []
+    is_closing = anyio.Event()
 
     async def answer():
+        await is_closing.wait()
         answers.append(await other.answer(request.id, Approve()))
 
+    async def until_answered(_event):
+        is_closing.set()
+        while not other.store.control.left(request.task_id):  # noqa: ASYNC110  no news comes from the store
+            await anyio.sleep(0.01)
+
     async with opened(tmp_path, model) as other, anyio.create_task_group() as group:
-        async with opened(tmp_path, model) as closing:
+        group.start_soon(answer)
+        async with opened(tmp_path, model, plugins=[Closing(until_answered)], suites=["task", "closing"]) as closing:
             handle = await closing.start("task", asking_process.prompt("a", 1))
             [request] = await other_requests(other)
-            group.start_soon(answer)
-            while not other.store.control.left(request.task_id) and not answers:  # noqa: ASYNC110  no news comes from the store
-                await anyio.sleep(0.01)
-        while not edited(tmp_path):  # noqa: ASYNC110  as above
-            await anyio.sleep(0.01)
         await settled(other, handle.id)
     assert answers[0].unwrap() == request
     assert edited(tmp_path) == ["a"]

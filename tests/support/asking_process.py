@@ -49,14 +49,16 @@ class EditingModel:
         return json.dumps(conversation["told"])
 
 
-def opened(directory: Path, model: EditingModel, store_id: str = "sqlite", requests=None, url="", **options):
+def opened(
+    directory: Path, model: EditingModel, store_id: str = "sqlite", requests=None, url="", plugins=(), **options
+):
     """An `Ohm` whose tasks are kept in the directory, or in the database of the URL."""
     store_id = "postgres" if url else store_id
     config = {**CONFIG, "subagents": {**CONFIG["subagents"], "store": store_id, "requests": requests or {}}}
     env = {"PI_CONFIG_DIR": str(directory), "HOME": str(directory), "OHM_SUBAGENTS_LOAD_PLUGINS": "none"}
     env["OHM_POSTGRES_URL"] = url
     options = {"cwd": directory, **options}
-    return Ohm.open(env=env, config=config, plugins=[ActingBackend(model.act), ohm_postgres], **options)
+    return Ohm.open(env=env, config=config, plugins=[ActingBackend(model.act), ohm_postgres, *plugins], **options)
 
 
 def prompt(paths: str, levels: int) -> str:
