@@ -19,7 +19,7 @@ DRIVING = re.compile(
     "\xad\u180e\u200b\u2028\u2029\u2060-\u2065\u206a-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e007f]"
 )
 """The characters that may reach no terminal: controls but tabs and line ends, marks of direction, invisible ones."""
-SHORT = 100_000
+SHORT = 10_000
 
 
 class HarmfulText(NamedTuple):

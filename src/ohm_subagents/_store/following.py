@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.outcome import Outcome
     from ohm_subagents.contract.task import Task
 
-_LOOK_S: Final = 0.25
+_PACE_S: Final = 0.25
+"""The time between two looks where nobody tells what is new, and between two at all tasks."""
+_LOOK_S: Final = 2.0
 """The interval at which a follower looks if the process of the task is still there."""
 _MOST_S: Final = 1.0
 
@@ -111,7 +113,7 @@ async def watched_tasks(store: Store) -> AsyncGenerator[None]:
         while True:
             await watch.news(within_s=_MOST_S)
             yield
-            await anyio.sleep(_LOOK_S)
+            await anyio.sleep(_PACE_S)
 
 
 async def followed_events(store: Store, task_id: TaskId) -> AsyncGenerator[TaskEvent]:
@@ -136,7 +138,7 @@ async def followed_events(store: Store, task_id: TaskId) -> AsyncGenerator[TaskE
                 if isinstance(newest, Ok):
                     yield end_of(newest.ok_value)
                 return
-            await watch.news(within_s=_LOOK_S)
+            await watch.news(within_s=_PACE_S if log is None else _LOOK_S)
 
 
 def unstarted(task: Task) -> Task:
