@@ -6,7 +6,7 @@ import anyio
 import pytest
 from acting import ActingBackend
 
-from ohm_subagents import Ohm
+from ohm_subagents import Err, ErrorCode, Ohm, OhmError
 from ohm_subagents.contract import TextDelta, ToolEnded, ToolStarted
 from ohm_subagents.testing import HERMETIC, MemoryHost
 
@@ -91,6 +91,42 @@ async def test_a_frame_shows_spinner_prompt_tool_rows_and_how_far_it_is():
     activity = [frame.details.get("activity") for frame in watch.frames]
     assert activity == [None, "○ read a.py", "✓ read ok", "auth.py", None]
     assert not any("background" in frame.text + frame.render() for frame in watch.frames)
+
+
+SCAN = {"op": "start", "subagent_type": "finder", "description": "Auth flow scan", "prompt": "Trace auth validation"}
+RUNNING = """\
+  ⠋ Finder · Auth flow scan
+    ├── Trace auth validation
+    ├── ✓ Read packages/subagents/src
+    ├── ✓ Grep auth|token in packages/subagents/src
+    ╰── Working...
+task_id: task_1"""
+DONE_WELL = """\
+  ✓ Finder · Auth flow scan
+    ├── Trace auth validation
+    ├── ✓ Read packages/subagents/src
+    ├── ✓ Grep auth|token in packages/subagents/src
+    ╰── Auth validation path uses task permission policy + runtime store transitions."""
+BROKEN_OFF = """\
+  ✕ Finder · Auth flow scan
+    ├── Trace auth validation
+    ╰── Task failed: backend timeout while reading repository files."""
+
+
+async def test_the_blocks_of_the_documentation_are_drawn_letter_by_letter():
+    async def scans(_request, sink):
+        sink.emit(ToolEnded(call_id="1", tool="Read", status="success", text="packages/subagents/src"))
+        await anyio.sleep(1.2)  # then the spinner has turned once
+        sink.emit(ToolEnded(call_id="2", tool="Grep", status="success", text="auth|token in packages/subagents/src"))
+        return "Auth validation path uses task permission policy + runtime store transitions."
+
+    async def breaks(_request, _sink):
+        message = "Task failed: backend timeout while reading repository files."
+        return Err(OhmError(code=ErrorCode.BACKEND_FAILED, message=message))
+
+    watch, result = await watched(scans, SCAN)
+    assert (watch.frames[-2].render(), result.render()) == (RUNNING, DONE_WELL)
+    assert (await watched(breaks, SCAN))[1].render() == BROKEN_OFF
 
 
 def spinner_at(ms):
