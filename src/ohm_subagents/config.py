@@ -49,7 +49,7 @@ from ohm_subagents._policy.permissions import effective_decision, is_hidden
 from ohm_subagents._policy.sources import ExplainedLimit, explain_limits
 from ohm_subagents._policy.tool_names import unknown_of
 from ohm_subagents._policy.tools import LaterTools, ResolvedTools, resolve_tools
-from ohm_subagents.contract.call_rules import CallRules
+from ohm_subagents.contract.call_rules import CallRules, CloneOf
 
 __all__ = [
     "CONFIG_FILE",
@@ -58,6 +58,7 @@ __all__ = [
     "VARIABLE_REFERENCE",
     "AzurePainter",
     "CallRules",
+    "CloneOf",
     "CommonBudget",
     "CommonLimits",
     "CommonLoop",

@@ -116,7 +116,7 @@ from ohm_subagents.contract import (
     parse_model_pattern,
     truncate,
 )
-from ohm_subagents.contract.call_rules import RULED_TOOL, CallRules
+from ohm_subagents.contract.call_rules import RULED_TOOL, CallRules, CloneOf
 from ohm_subagents.contract.diagnostics import CUT_OFF, TOOLLESS
 from ohm_subagents.contract.limits import FOREVER_MS
 from ohm_subagents.contract.place import Nesting, Place
@@ -150,6 +150,7 @@ __all__ = [
     "Cancelled",
     "Category",
     "Clock",
+    "CloneOf",
     "ClosedError",
     "Command",
     "CommandRejected",

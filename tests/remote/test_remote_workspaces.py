@@ -37,12 +37,13 @@ def parent(tmp_path):
 
 
 @asynccontextmanager
-async def elsewhere(tmp_path, act, *more):
+async def elsewhere(tmp_path, act, *more, subagents=None):
     """An `Ohm` whose backend runs at a runner with files of its own."""
     there = {"PATH": os.environ["PATH"], "HOME": f"{tmp_path / 'runner'}"}
     clones = GitWorkspaces(tmp_path / "submitter", {"PATH": os.environ["PATH"]})
     plugin = Remotely(ActingBackend(act), clones=clones, env=there)
-    async with Ohm.open(env=HERMETIC, config={"subagentBackend": "acting"}, plugins=[plugin, *more]) as ohm:
+    settings = {"subagentBackend": "acting", "subagents": subagents or {}}
+    async with Ohm.open(env=HERMETIC, config=settings, plugins=[plugin, *more]) as ohm:
         yield ohm
 
 
@@ -244,3 +245,41 @@ async def test_a_bundle_that_is_none_is_one_sentence(tmp_path):
         async with workspaces.opened(Workspace(path="/", kind="bundle", bundle=bundle)) as opened:
             assert isinstance(opened, Err)
             assert why in opened.err_value.message
+
+
+@pytest.mark.parametrize("within", ["", "sub"])
+async def test_the_rules_of_the_parent_hold_in_a_clone(tmp_path, parent, within):
+    for name in ("secret", "sub"):
+        (parent / name).mkdir()
+        write(parent / name, key="mine\n")
+    up = "../" if within else ""
+    rules = {
+        "allow": [f"read: {up}**", "edit", "bash"],
+        "deny": [f"read: {up}secret/**"],
+        "ask": [f"edit: {up}a", "bash: @outside"],
+    }
+    refused, passed = {}, []
+
+    async def act(request, _sink):
+        here = request.cwd.parent if within else request.cwd
+        (here / "way").symlink_to("secret")
+        calls = {
+            "inside": ("read", {"path": f"{here}/sub/key"}),
+            "denied": ("read", {"path": f"{here}/secret/key"}),
+            "by a new link": ("read", {"path": f"{here}/way/key"}),
+            "the parent's": ("read", {"path": f"{parent}/sub/key"}),
+            "asked": ("edit", {"path": f"{here}/a"}),
+            "free": ("edit", {"path": f"{here}/b"}),
+            "shell inside": ("bash", {"command": f"touch {request.cwd}/new"}),
+            "shell in the parent's": ("bash", {"command": f"touch {parent}/sub/new"}),
+        }
+        for name, (tool, arguments) in calls.items():
+            refused[name] = await request.gate.tool(tool, arguments) is not None
+        passed.append(request.passes)
+        return "done"
+
+    settings = {"finder": {"tools": rules}, "requests": {"unattended": "deny"}}
+    async with elsewhere(tmp_path, act, subagents=settings) as ohm:
+        (await ohm.run("finder", "Do it", cwd=f"{parent / within}")).unwrap()
+    assert [name for name, is_refused in refused.items() if not is_refused] == ["inside", "free", "shell inside"]
+    assert all(one.clones for one in passed[0].own.call_rules)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
+    from ohm_subagents.contract.profile import Decision
+
 
 @dataclass(frozen=True)
 class Throttle:
@@ -73,6 +75,7 @@ class FakeGate:
         *,
         call_id: str = "",
         on_wait: Callable[[], None] | None = None,
+        judged: Decision | None = None,
     ) -> str | None:
         await checkpoint()
         return None

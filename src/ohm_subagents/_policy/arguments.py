@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from pydantic import JsonValue
+
+    from ohm_subagents._policy.ground import Ground
 
 _SEPARATOR: Final = "', '"
 
@@ -23,13 +24,13 @@ class ArgumentCall:
     arguments: Mapping[str, JsonValue]
     """The arguments, by name."""
 
-    def beyond(self, allowed: tuple[str, ...], _cwd: Path) -> str | None:
+    def beyond(self, allowed: tuple[str, ...], _ground: Ground) -> str | None:
         """Return why the call is not certainly one of the allowed ones; None if it is."""
         if any(_is(value, self._value(name)) for name, value in map(_read, allowed)):
             return None
         return f"only '{_SEPARATOR.join(allowed)}' is allowed"
 
-    def may_be(self, patterns: tuple[str, ...], _cwd: Path) -> str | None:
+    def may_be(self, patterns: tuple[str, ...], _ground: Ground) -> str | None:
         """Return why the call may be one of the patterns; None if it is none. An argument not given may be any."""
         for one in patterns:
             name, value = _read(one)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from ohm_subagents._config.tool_rules import fold_tool, has_tool
 from ohm_subagents._policy.arguments import ArgumentCall
+from ohm_subagents._policy.ground import Ground
 from ohm_subagents._policy.paths import PathCall
 from ohm_subagents._policy.shell.judgement import CommandCall
 from ohm_subagents.contract.call_rules import ANY_CALL, PATH_TOOLS, RULED_TOOL
@@ -14,6 +14,7 @@ from ohm_subagents.contract.profile import Decision, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from pydantic import JsonValue
 
@@ -25,14 +26,14 @@ _ALLOWED: Final = Decision(verdict="allow", source="default")
 class _Call(Protocol):
     """A call of a tool, as its patterns see it."""
 
-    def beyond(self, allowed: tuple[str, ...], cwd: Path, /) -> str | None:
+    def beyond(self, allowed: tuple[str, ...], ground: Ground, /) -> str | None:
         """Return why the call is not certainly one of the allowed ones, as the end of a sentence; None if it is.
 
-        Relative paths of patterns begin at `cwd`.
+        `ground`: the directory that the patterns were written for.
         """
         ...
 
-    def may_be(self, patterns: tuple[str, ...], cwd: Path, /) -> str | None:
+    def may_be(self, patterns: tuple[str, ...], ground: Ground, /) -> str | None:
         """Return why the call may be one of the patterns, as the end of a sentence; None if it is none."""
         ...
 
@@ -61,7 +62,7 @@ def judgements(
         return
     call = _call_of(fold_tool(tool), arguments, cwd)
     for one in found:
-        verdict, reason = _judged(one, call, Path(one.cwd) if one.cwd else cwd)
+        verdict, reason = _judged(one, call, Ground.of(one, cwd))
         yield Decision(
             verdict=verdict, source=one.source, reason=reason, is_default=one.is_default and verdict == "ask"
         )
@@ -90,16 +91,16 @@ def refusal_sentence(decision: Decision, tool: str) -> str:
     )
 
 
-def _judged(rules: CallRules, call: _Call, cwd: Path) -> tuple[Verdict, str]:
+def _judged(rules: CallRules, call: _Call, ground: Ground) -> tuple[Verdict, str]:
     """Return the verdict of one file's rules, and the reason."""
-    why = call.may_be(rules.deny, cwd) if rules.deny else None
+    why = call.may_be(rules.deny, ground) if rules.deny else None
     if why is None and rules.allow is not None:
-        why = call.beyond(rules.allow, cwd)
+        why = call.beyond(rules.allow, ground)
     if why is not None:
         return "deny", why
     if ANY_CALL in rules.ask:
         return "ask", "every call of it is asked about"
-    why = call.may_be(rules.ask, cwd) if rules.ask else None
+    why = call.may_be(rules.ask, ground) if rules.ask else None
     return ("allow", "") if why is None else ("ask", why)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
+from ohm_subagents._policy.ground import Ground, Parts, folded, parts, real_parts
 from ohm_subagents.contract.call_rules import TREE_TOOLS
 
 if TYPE_CHECKING:
@@ -27,9 +28,6 @@ _SPACES: Final = re.compile(r"[\u00a0\u2000-\u200a\u202f\u205f\u3000]")
 _FILE_URL: Final = "file://"
 _NO_PATH: Final = "it has no path that can be read"
 
-Parts = tuple[str, ...]
-"""An absolute path as its names, without the root."""
-
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -39,6 +37,8 @@ class Target:
     """The place without links."""
     written: Parts
     """The place as its text says, `..` taken away."""
+    is_outside: bool = False
+    """The place is in the directory that the run works in a clone of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +53,11 @@ class PathPattern:
     """The other names: `*`, `?` and `[…]` stand for characters of one name, `**` alone for any number of names."""
 
     @classmethod
-    def parse(cls, text: str, cwd: Path) -> PathPattern:
-        """Return the pattern of a text, for calls in a directory."""
+    def parse(cls, text: str, ground: Ground) -> PathPattern:
+        """Return the pattern of a text, for the ground that it was written for."""
         path = Path(text).expanduser() if text.startswith("~") else Path(text)
-        names = [] if path.is_absolute() else [(name, False) for name in _parts(os.path.realpath(cwd))]
-        for name in _parts(str(path)):
+        names = [] if path.is_absolute() else [(name, False) for name in real_parts(ground.cwd)]
+        for name in parts(str(path)):
             if name == "..":
                 del names[-1:]
             else:
@@ -65,22 +65,22 @@ class PathPattern:
         fixed = next((at for at, (_, is_wild) in enumerate(names) if is_wild), len(names))
         base = tuple(name for name, _ in names[:fixed])
         globs = tuple(name for name, _ in names[fixed:])
-        return cls(base=base, real_base=_parts(os.path.realpath("/" + "/".join(base))), globs=globs)
+        return cls(base=base, real_base=ground.real(base), globs=globs)
 
     def covers(self, target: Target) -> bool:
         """Return True if the place is certainly one of the pattern's: the rule of what is allowed."""
-        return _Match.of(self.base, self.globs, target.real).is_whole
+        return not target.is_outside and _Match.of(self.base, self.globs, target.real).is_whole
 
     def may_be(self, target: Target, *, is_tree: bool) -> bool:
         """Return True if the place may be one of the pattern's: the rule of a refusal.
 
         `is_tree`: everything below the place is read, so that it may hold one.
         """
-        globs = _folded(self.globs)
+        globs = folded(self.globs)
         found = [
             _Match.of(base, globs, place)
-            for base in {_folded(self.base), _folded(self.real_base)}
-            for place in {_folded(target.real), _folded(target.written)}
+            for base in {folded(self.base), folded(self.real_base)}
+            for place in {folded(target.real), folded(target.written)}
         ]
         return any(one.is_whole or (is_tree and one.may_follow) for one in found)
 
@@ -140,26 +140,40 @@ class PathCall:
                 found = tuple(place for text in texts for one in _readings(text or ".") for place in _places(one, cwd))
         return cls(targets=found, is_tree=tool in TREE_TOOLS)
 
-    def beyond(self, allowed: tuple[str, ...], cwd: Path) -> str | None:
+    def beyond(self, allowed: tuple[str, ...], ground: Ground) -> str | None:
         """Return why the call is not certainly one of the allowed ones; None if it is."""
         if not self.targets:
             return _NO_PATH
-        patterns = [PathPattern.parse(one, cwd) for one in allowed]
-        for target in self.targets:
+        patterns = [PathPattern.parse(one, ground) for one in allowed]
+        for target in self._seen(ground):
+            if target.is_outside:
+                return f"'{_shown(target)}' is outside of the clone that the subagent works in"
             if not any(one.covers(target) for one in patterns):
                 return f"no pattern allows '{_shown(target)}'"
         return None
 
-    def may_be(self, patterns: tuple[str, ...], cwd: Path) -> str | None:
+    def may_be(self, patterns: tuple[str, ...], ground: Ground) -> str | None:
         """Return why the call may be one of the patterns; None if it is none."""
         if not self.targets:
             return _NO_PATH
+        targets = self._seen(ground)
         for text in patterns:
-            pattern = PathPattern.parse(text, cwd)
-            for target in self.targets:
+            pattern = PathPattern.parse(text, ground)
+            for target in targets:
                 if pattern.may_be(target, is_tree=self.is_tree):
                     return f"'{_shown(target)}' is, or may hold, '{text}'" if self.is_tree else f"it uses '{text}'"
         return None
+
+    def _seen(self, ground: Ground) -> list[Target]:
+        """Return the places as the rule has to see them."""
+        if not ground.clones:
+            return list(self.targets)
+        return [
+            Target(real=real.place, written=written.place, is_outside=real.is_outside)
+            for one in self.targets
+            for real in ground.seen(one.real, is_tree=self.is_tree)
+            for written in ground.seen(one.written, is_tree=self.is_tree)
+        ]
 
 
 def _shown(target: Target) -> str:
@@ -181,16 +195,7 @@ def _places(text: str, cwd: Path) -> Iterator[Target]:
     whole = cwd / text
     real = os.path.realpath(whole)
     settled = os.path.realpath(real)  # `realpath` gives up behind links in a circle
-    written = _parts(os.path.normpath(whole))
-    yield Target(real=_parts(real), written=written)
+    written = parts(os.path.normpath(whole))
+    yield Target(real=parts(real), written=written)
     if settled != real:
-        yield Target(real=_parts(settled), written=written)
-
-
-def _parts(path: str) -> Parts:
-    return tuple(name for name in path.split("/") if name not in ("", "."))
-
-
-def _folded(names: Parts) -> Parts:
-    """Return names as a file system that takes cases and spellings as equal compares them."""
-    return tuple(unicodedata.normalize("NFC", name).casefold() for name in names)
+        yield Target(real=parts(settled), written=written)

@@ -7,7 +7,7 @@ that can go wrong; `truncation.truncate` cuts a text, `event_json.event_to_json`
 from ohm_subagents.contract.account import Account, AccountCharged, Remaining, StartBudget
 from ohm_subagents.contract.activity import Activity, OpenCall
 from ohm_subagents.contract.agent import AgentOptions, SkillOptions, SkillText
-from ohm_subagents.contract.call_rules import CallRules
+from ohm_subagents.contract.call_rules import CallRules, CloneOf
 from ohm_subagents.contract.commands import (
     AnswerRequest,
     Cancel,
@@ -174,6 +174,7 @@ __all__ = [
     "Clock",
     "ClockName",
     "Clocks",
+    "CloneOf",
     "Command",
     "CommandRejected",
     "Decision",

@@ -30,6 +30,16 @@ _ARGUMENT: Final = re.compile(r"[\w.-]+\s*=\s*\S.*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CloneOf:
+    """A directory that stands for another one: calls are made in it, and rules were written for the other."""
+
+    original: str
+    """The directory that rules were written for."""
+    clone: str
+    """The directory with its files in which calls are made."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CallRules:
     """The rules of one file for the calls of one tool; deny wins over ask, and ask over allow."""
 
@@ -45,6 +55,8 @@ class CallRules:
     """The place of the rules: a file, with the line where it is known."""
     cwd: str = ""
     """The directory that relative paths begin at; empty for that of the call."""
+    clones: tuple[CloneOf, ...] = ()
+    """The clones that calls are made in, the outermost first: a path in one is judged as that of the original."""
     or_none: bool = False
     """True if the tool is not given on a backend that cannot keep the rules; with others, it refuses the run."""
     is_default: bool = False

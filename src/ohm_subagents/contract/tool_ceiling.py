@@ -7,7 +7,7 @@ from functools import cache
 
 from pydantic import TypeAdapter, ValidationError
 
-from ohm_subagents.contract.call_rules import CallRules
+from ohm_subagents.contract.call_rules import CallRules, CloneOf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +44,21 @@ class Delegation:
 def rooted(rules: tuple[CallRules, ...], cwd: str) -> tuple[CallRules, ...]:
     """Return rules whose relative paths begin at a directory, wherever a call is made."""
     return tuple(one if one.cwd else replace(one, cwd=cwd) for one in rules)
+
+
+def cloned(rules: tuple[CallRules, ...], cwd: str, clone: CloneOf) -> tuple[CallRules, ...]:
+    """Return rules that mean a directory, for calls in a clone of it, or of a directory that it is in."""
+    return tuple(replace(one, clones=(*one.clones, clone)) for one in rooted(rules, cwd))
+
+
+def cloned_delegation(delegation: Delegation, cwd: str, clone: CloneOf) -> Delegation:
+    """Return the ceilings of what a run starts that works in a clone."""
+
+    def moved(ceiling: ToolCeiling) -> ToolCeiling:
+        return replace(ceiling, call_rules=cloned(ceiling.call_rules, cwd, clone))
+
+    above = None if delegation.above is None else moved(delegation.above)
+    return replace(delegation, own=moved(delegation.own), above=above)
 
 
 def delegation_to_json(delegation: Delegation) -> str:

@@ -85,7 +85,9 @@ class Answers:
                 self._link.send(RetryJudged(run_key=key, ask=number, asks_again=again))
             case CallAsked() if gate is not None:
                 waits = partial(self._link.send, CallWaits(run_key=key, ask=number))
-                refusal = await gate.tool(ask.tool, ask.arguments, call_id=ask.call_id, on_wait=waits)
+                refusal = await gate.tool(
+                    ask.tool, ask.arguments, call_id=ask.call_id, on_wait=waits, judged=ask.judged
+                )
                 self._link.send(CallJudged(run_key=key, ask=number, refusal=refusal))
             case ToolCalled(is_again=True):
                 once = ToolResult(text=MADE_ONCE, details={}, is_error=True)

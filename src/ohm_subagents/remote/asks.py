@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import anyio
 
+from ohm_subagents.config import judge_call
 from ohm_subagents.contract.wire import (
     AnswerMessage,
     AskLeft,
@@ -34,11 +35,13 @@ from ohm_subagents.plugin import Err, Grant, Inbox, Ok, ToolResult, result_of_da
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+    from pathlib import Path
 
     from pydantic import JsonValue
 
+    from ohm_subagents.config import CallRules
     from ohm_subagents.contract.wire import AskMessage, RunReport, SteerRun, WireTool
-    from ohm_subagents.plugin import OhmError, RequestNeed, Result, Tool, ToolCall
+    from ohm_subagents.plugin import Decision, OhmError, RequestNeed, Result, Tool, ToolCall
     from ohm_subagents.remote.run_log import Entry
 
 A = TypeVar("A", bound=AnswerMessage)
@@ -116,9 +119,14 @@ class Asks:
 class RemoteGate:
     """The gate of a hosted run: its submitter answers (`Gate`)."""
 
-    def __init__(self, asks: Asks, unpriced: OhmError | None) -> None:
+    def __init__(
+        self, asks: Asks, unpriced: OhmError | None, *, rules: tuple[CallRules, ...] = (), cwd: Path | None = None
+    ) -> None:
+        """`rules` are those for the calls of a run whose directory is `cwd`."""
         self._asks = asks
         self._unpriced = unpriced
+        self._rules = rules
+        self._cwd = cwd
 
     @asynccontextmanager
     async def request(self, need: RequestNeed) -> AsyncGenerator[Result[Grant, OhmError]]:
@@ -172,6 +180,7 @@ class RemoteGate:
         *,
         call_id: str = "",
         on_wait: Callable[[], None] | None = None,
+        judged: Decision | None = None,
     ) -> str | None:
         """Ask if a call may be made; the submitter tells when it begins to wait."""
         asks = self._asks
@@ -182,6 +191,7 @@ class RemoteGate:
             tool=name,
             arguments={**arguments},
             call_id=call_id,
+            judged=judged or self._judged(name, arguments),
         )
 
         def waits(_news: News) -> None:
@@ -190,6 +200,12 @@ class RemoteGate:
 
         async with asks.asked(message, CallJudged, on_news=waits) as answer:
             return answer.refusal
+
+    def _judged(self, name: str, arguments: Mapping[str, JsonValue]) -> Decision | None:
+        """Return the verdict on a call in a clone, whose links the submitter cannot see; None if it can judge."""
+        if self._cwd is None or not any(one.clones for one in self._rules):
+            return None
+        return judge_call(self._rules, name, arguments, cwd=self._cwd)
 
 
 def _strange(asked: AskMessage, answer: AnswerMessage | None) -> str:

@@ -17,7 +17,7 @@ from ohm_subagents.contract.wire import (
 )
 from ohm_subagents.plugin import Err, ErrorCode, OhmError, Ok, as_exception
 from ohm_subagents.remote.asks import Asks, RemoteGate, RemoteInbox, remote_tool
-from ohm_subagents.remote.request import run_request
+from ohm_subagents.remote.request import rules_at, run_request
 from ohm_subagents.remote.run_log import RunLog
 from ohm_subagents.remote.workspaces import reported
 
@@ -101,13 +101,16 @@ class HostedRun:
         async with workspaces.opened(self.run.spec.workspace) as opened:
             if isinstance(opened, Err):
                 return opened
+            directory = opened.ok_value.directory
+            rules = rules_at(self.run.spec, directory)
+            gate = RemoteGate(self.asks, self.run.unpriced, rules=rules, cwd=directory)
             request = run_request(
                 self.run,
-                opened.ok_value.directory,
+                directory,
                 env=env,
                 child_tools=tuple(remote_tool(tool, self.asks) for tool in self.run.spec.child_tools),
                 inbox=self._inbox if self.run.has_inbox else None,
-                gate=RemoteGate(self.asks, self.run.unpriced) if self.run.has_gate else None,
+                gate=gate if self.run.has_gate else None,
             )
             try:
                 return await backend.run(request, self)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 from pydantic_core import to_jsonable_python
 
 from ohm_subagents.contract import Profile, SessionId, TaskId
+from ohm_subagents.contract.call_rules import CloneOf
+from ohm_subagents.contract.tool_ceiling import cloned, cloned_delegation
 from ohm_subagents.contract.wire import (
     WireExchange,
     WireRun,
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from ohm_subagents.contract.call_rules import CallRules
+    from ohm_subagents.contract.tool_ceiling import Delegation
     from ohm_subagents.plugin import Gate, Inbox, Tool
 
 _ANY_MODEL: Final = RequestNeed(provider="{provider}", model="{model}")
@@ -99,8 +104,8 @@ def run_request(
             tools=spec.tools,
             tools_are_bounded=spec.tools_are_bounded,
             child_tools=child_tools,
-            call_rules=spec.call_rules,
-            passes=spec.passes,
+            call_rules=rules_at(spec, cwd),
+            passes=_passes_at(spec, cwd),
             model=spec.model,
             mode=spec.mode,
             is_one_shot=spec.is_one_shot,
@@ -112,6 +117,31 @@ def run_request(
         gate=gate,
         depth=run.depth,
     )
+
+
+def rules_at(spec: WireSpec, cwd: Path) -> tuple[CallRules, ...]:
+    """Return the rules of a run for the directory where it works: those of the task's own one, in a clone of it."""
+    clone = _clone(spec.workspace, cwd)
+    return spec.call_rules if clone is None else cloned(spec.call_rules, spec.workspace.path, clone)
+
+
+def _passes_at(spec: WireSpec, cwd: Path) -> Delegation | None:
+    clone = _clone(spec.workspace, cwd)
+    if clone is None or spec.passes is None:
+        return spec.passes
+    return cloned_delegation(spec.passes, spec.workspace.path, clone)
+
+
+def _clone(workspace: Workspace, cwd: Path) -> CloneOf | None:
+    """Return the clone by its top, which may be above the directory of the task; None for the same directory."""
+    if workspace.path == str(cwd):
+        return None
+    original, clone = PurePath(workspace.path), PurePath(cwd)
+    for name in reversed(PurePath(workspace.within).parts):
+        if original.name != name or clone.name != name:
+            break
+        original, clone = original.parent, clone.parent
+    return CloneOf(original=str(original), clone=str(clone))
 
 
 def _without_secrets(profile: Profile) -> Profile:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from ohm_subagents._plugins.backends.gate import RequestNeed
+    from ohm_subagents.contract.profile import Decision
     from ohm_subagents.contract.result import Result
 
 
@@ -51,9 +52,10 @@ class Refusal:
         *,
         call_id: str = "",
         on_wait: Callable[[], None] | None = None,
+        judged: Decision | None = None,
     ) -> str | None:
         """Let every call through."""
-        del name, arguments, call_id, on_wait
+        del name, arguments, call_id, on_wait, judged
         await checkpoint()
         return None
 
@@ -91,9 +93,10 @@ class Judge:
         *,
         call_id: str = "",
         on_wait: Callable[[], None] | None = None,
+        judged: Decision | None = None,
     ) -> str | None:
         """Give the answer, after others had their turn."""
-        del arguments, call_id, on_wait
+        del arguments, call_id, on_wait, judged
         await checkpoint()
         self.asked.append((name, self._runs()))
         return self._refusal

@@ -67,18 +67,24 @@ class Approvals:
         self._has_told = False
 
     async def tool(
-        self, name: str, arguments: Mapping[str, JsonValue], call_id: str, on_wait: Callable[[], None] | None
+        self,
+        name: str,
+        arguments: Mapping[str, JsonValue],
+        call_id: str,
+        on_wait: Callable[[], None] | None,
+        judged: Decision | None = None,
     ) -> str | None:
         """Return None for a call that may be made, now or once it was approved; else the sentence for the model.
 
-        `on_wait` is called before anybody is asked.
+        `on_wait` is called before anybody is asked. `judged` is the verdict of the rules, where files of another
+        machine had to be looked at for it.
         """
         from ohm_subagents._policy.calls import judge_call, refusal_sentence  # noqa: PLC0415  an echo calls no tool
 
         if not self._is_given(name):
             await checkpoint()
             return self._ungiven(name)
-        decision = judge_call(self._spec.call_rules, name, arguments, cwd=self._spec.cwd)
+        decision = judged or judge_call(self._spec.call_rules, name, arguments, cwd=self._spec.cwd)
         if decision.verdict == "allow":
             await checkpoint()
             return None

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.run.throttle import Throttle
     from ohm_subagents._plugins.backends.gate import RequestNeed
     from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.contract.profile import Decision
     from ohm_subagents.contract.usage import Usage
 
 
@@ -149,9 +150,10 @@ class RequestGate:
         *,
         call_id: str = "",
         on_wait: Callable[[], None] | None = None,
+        judged: Decision | None = None,
     ) -> str | None:
         """Judge a call of a tool, and wait for an answer where a rule asks about it (`Gate`)."""
-        return await self.approvals.tool(name, arguments, call_id, on_wait)
+        return await self.approvals.tool(name, arguments, call_id, on_wait, judged)
 
     async def _reserve(self, need: RequestNeed) -> Reservation | BudgetExceeded:
         first = self._take()

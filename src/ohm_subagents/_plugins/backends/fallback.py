@@ -15,10 +15,7 @@ from ohm_subagents._plugins.backends.pool import BackendPool
 from ohm_subagents._plugins.backends.request import Inbox
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.events import (
-    Checkpointed,
-    DiagnosticRaised,
-)
+from ohm_subagents.contract.events import Checkpointed, DiagnosticRaised
 from ohm_subagents.contract.model_route import RouteResolved
 from ohm_subagents.contract.result import Err, Result
 from ohm_subagents.contract.task import UNAVAILABLE
@@ -36,7 +33,7 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.suites.tool import JsonObject
     from ohm_subagents.contract.events import RunEvent
     from ohm_subagents.contract.model_pattern import ModelPattern
-    from ohm_subagents.contract.profile import Profile
+    from ohm_subagents.contract.profile import Decision, Profile
 
 INTERACTIVE_SDK: Final = "interactive-sdk"
 """The backend that runs a subagent in this process."""
@@ -278,8 +275,9 @@ class _WatchedGate:
         *,
         call_id: str = "",
         on_wait: Callable[[], None] | None = None,
+        judged: Decision | None = None,
     ) -> str | None:
-        return await self._gate.tool(name, arguments, call_id=call_id, on_wait=on_wait)
+        return await self._gate.tool(name, arguments, call_id=call_id, on_wait=on_wait, judged=judged)
 
 
 class _WatchedInbox(Inbox):

@@ -11,6 +11,7 @@ from typing import Protocol
 from pydantic import JsonValue
 
 from ohm_subagents.contract.errors import OhmError
+from ohm_subagents.contract.profile import Decision
 from ohm_subagents.contract.result import Result
 
 
@@ -79,6 +80,7 @@ class Gate(Protocol):
         *,
         call_id: str = "",
         on_wait: Callable[[], None] | None = None,
+        judged: Decision | None = None,
     ) -> str | None:
         """Wait until a call of a tool may be made; return None, or the sentence for the model that refuses it.
 
@@ -87,5 +89,8 @@ class Gate(Protocol):
 
         `on_wait` is called when the call begins to wait, and not for one that need not: emit there the state from which
         another process can go on. It may be called again while the call waits.
+
+        `judged` is the verdict of the rules for a run that works in a clone elsewhere, whose files only the runner can
+        look at. Without it, the gate judges the call itself.
         """
         ...

@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import re
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._policy.ground import real_parts
 from ohm_subagents._policy.shell.effect_tables import (
     ALL_OPERANDS,
     LAST_OPERAND,
@@ -27,7 +27,9 @@ from ohm_subagents._policy.shell.word import WrittenWord
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
+    from ohm_subagents._policy.ground import Ground
     from ohm_subagents._policy.shell.line import ShellLine, SimpleCommand
 
 _EDITORS: Final = re.compile(r"-[a-zA-Z]*i.*|--in-place.*")
@@ -42,9 +44,12 @@ _DOTS: Final = re.compile(r"\.\.|(?:^|/)\.[*?]|\{.*\.|\.\{")
 _WILD: Final = re.compile(r"[*?\[{]")
 
 
-def effect(name: str, line: ShellLine, cwd: Path) -> str | None:
-    """Return the command of a line that has the effect of this name, as text; None if none shows it."""
-    found = _networked(line) if name == "@network" else _outside(line, cwd)
+def effect(name: str, line: ShellLine, cwd: Path, ground: Ground) -> str | None:
+    """Return the command of a line that has the effect of this name, as text; None if none shows it.
+
+    The line is run in `cwd`, and the working directory is that of `ground`.
+    """
+    found = _networked(line) if name == "@network" else _outside(line, cwd, ground)
     return next(iter(found), None)
 
 
@@ -55,7 +60,7 @@ def _networked(line: ShellLine) -> Iterator[str]:
         yield from (_text(command) for words in _programs(command) if _is_one(words, NETWORK))
 
 
-def _outside(line: ShellLine, cwd: Path) -> Iterator[str]:
+def _outside(line: ShellLine, cwd: Path, ground: Ground) -> Iterator[str]:
     """Yield the commands that change the machine, or that write outside from any directory that the line goes to."""
     bases: list[Path | None] = [cwd]
     for command in line.commands:
@@ -69,7 +74,7 @@ def _outside(line: ShellLine, cwd: Path) -> Iterator[str]:
             if _is_one(words, MACHINE):
                 yield _text(command)
             places += _changed(words)
-        if any(_leads_out(place, bases, cwd) for place in places):
+        if any(_leads_out(place, bases, ground) for place in places):
             yield _text(command)
 
 
@@ -130,15 +135,18 @@ def _option_values(places: Sequence[WrittenWord], options: Iterable[str]) -> Ite
                 yield WrittenWord(word[len(joined) :], word[len(joined) :])
 
 
-def _leads_out(place: WrittenWord, bases: Sequence[Path | None], cwd: Path) -> bool:
+def _leads_out(place: WrittenWord, bases: Sequence[Path | None], ground: Ground) -> bool:
     """Return True if a place may be outside of a directory, from any of the places that the line moves to."""
     path = _path(place)
     if path is None:
         return True
     if path == "-" or _DEVICE.fullmatch(path):
         return False
-    root = Path(os.path.realpath(cwd))
-    return any(base is None or not Path(os.path.realpath(base / path)).is_relative_to(root) for base in bases)
+    root = real_parts(ground.cwd)
+    seen = (None if base is None else ground.seen(real_parts(base / path)) for base in bases)
+    return any(
+        found is None or any(one.is_outside or one.place[: len(root)] != root for one in found) for found in seen
+    )
 
 
 def _path(place: WrittenWord) -> str | None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
+    from ohm_subagents._policy.ground import Ground
+
 _COMMAND: Final = "command"
 _NO_COMMAND: Final = f"its argument '{_COMMAND}' is no text"
 _DEEPEST: Final = 8
@@ -30,14 +32,16 @@ class CommandCall:
 
     line: ShellLine | None
     """The line, with the commands of the texts that its shells are given; None for a call without one."""
+    cwd: Path
+    """The directory that it is run in."""
 
     @classmethod
-    def of(cls, arguments: Mapping[str, JsonValue], _cwd: Path) -> CommandCall:
+    def of(cls, arguments: Mapping[str, JsonValue], cwd: Path) -> CommandCall:
         """Read the command line of a call."""
         command = arguments.get(_COMMAND)
-        return cls(_opened(read_line(command), _DEEPEST) if isinstance(command, str) else None)
+        return cls(_opened(read_line(command), _DEEPEST) if isinstance(command, str) else None, cwd)
 
-    def beyond(self, allowed: tuple[str, ...], _cwd: Path) -> str | None:
+    def beyond(self, allowed: tuple[str, ...], _ground: Ground) -> str | None:
         """Return why the line is more than the allowed commands; None if each of its commands certainly is one."""
         line = self.line
         if line is None:
@@ -54,7 +58,7 @@ class CommandCall:
                 return f"no pattern allows '{words}'"
         return None
 
-    def may_be(self, patterns: tuple[str, ...], cwd: Path) -> str | None:
+    def may_be(self, patterns: tuple[str, ...], ground: Ground) -> str | None:
         """Return why any command of the line may be one of the patterns; None if none is.
 
         A line whose commands cannot all be known may be one of any.
@@ -64,7 +68,7 @@ class CommandCall:
             return _NO_COMMAND
         for one in patterns:
             if one in EFFECTS:
-                found = effect(one, line, cwd)
+                found = effect(one, line, self.cwd, ground)
                 if found is not None:
                     return f"'{found}' {EFFECTS[one]}"
             elif _may_have(line, _pattern(one)):

@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
+from ohm_subagents.contract.profile import Decision
 from ohm_subagents.contract.wire.lenient import AnyError, AnyEvent
 from ohm_subagents.contract.wire.messages import RunMessage, WireObject
 
@@ -101,6 +102,8 @@ class CallAsked(AskMessage):
     """The arguments that it will get."""
     call_id: str = ""
     """The id of the call in its run."""
+    judged: Decision | None = None
+    """The verdict of the rules, of a run that works in a clone: only its runner sees where paths lead there."""
     kind: Literal["call_asked"] = "call_asked"
 
 

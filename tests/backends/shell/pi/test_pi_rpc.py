@@ -273,7 +273,7 @@ class Judge:
         self.asked = {}
         self._answers = {}
 
-    async def tool(self, name, arguments, *, call_id="", on_wait=None):
+    async def tool(self, name, arguments, *, call_id="", on_wait=None, judged=None):
         if on_wait is not None and arguments["command"] == "git push":
             on_wait()
         self.asked[call_id] = (name, arguments)
