@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         Config,
         Cwd,
         Server,
+        chosen_server,
         complain,
         directory,
         finish,
@@ -95,6 +96,7 @@ __all__ = [
     "answer_hint",
     "answered_here",
     "call_live",
+    "chosen_server",
     "complain",
     "directory",
     "drawn",
@@ -137,7 +139,7 @@ __getattr__, __dir__ = lazy_names(
     {
         "_app.sources": "system_clock",
         "_terminal.command": "BAD_USAGE HERE INTERRUPTED SUCCESS TASK_FAILED AsJson Config Cwd Server "
-        "complain directory finish inspect print_refusal report typed_count typed_path typed_text",
+        "chosen_server complain directory finish inspect print_refusal report typed_count typed_path typed_text",
         "_terminal.board": "Board",
         "_terminal.finished": "finished_lines print_finished",
         "_terminal.display": "Display drawn",

@@ -100,8 +100,9 @@ class TestInVirtualTime:
     async def test_every_field_without_the_mark_is_read_by_an_ohm_at_work(self, reads):
         await work()
         missed = {unread(place) for place, reserved in declared() if not reserved and place not in reads}
-        # Plugins read these of the JSON that hooks are given, and the editor's agent reads the first.
-        elsewhere = {"OhmConfig.editor_subagent", "Subagents.agent_files", "Subagents.agent_profiles"}
+        # Plugins read these of the JSON that hooks are given, the editor's agent reads the first, commands the second.
+        elsewhere = {"OhmConfig.editor_subagent", "Subagents.server"}
+        elsewhere |= {"Subagents.agent_files", "Subagents.agent_profiles"}
         assert missed == elsewhere | {"Subagents.model_aliases"}
 
     async def test_a_field_with_the_mark_is_read_by_nothing(self, reads):

@@ -8,7 +8,9 @@ from mcp import Client
 from mcp_tasks import TasksExtension, ask, begun
 
 from ohm_subagents._terminal.command import typed_server
+from ohm_subagents.acp.ohms import OhmOfEachDirectory
 from ohm_subagents.cli.run import Typed, call, detached, run
+from ohm_subagents.config import McpServer
 from ohm_subagents.mcp import mcp_server
 
 pytestmark = pytest.mark.anyio
@@ -37,6 +39,20 @@ def typed(desk, monkeypatch):
     config = desk.directory / "other.json"
     config.write_text('{"subagentBackend": "waiting"}')
     return Typed(cwd=desk.directory, config=config, server=str(desk.socket), as_json=False)
+
+
+@real_clocks_slow_on_trio
+async def test_the_sessions_of_an_editor_are_tasks_of_the_server_that_was_typed_and_of_no_other(desk, typed):
+    ohms = OhmOfEachDirectory(config=typed.config, server=typed.server)
+    async with desk.server():
+        ohm = (await ohms.enter(desk.directory, {})).unwrap()
+        task_id = (await ohm.start("finder", "p")).id
+        await ohms.leave(ohm)
+        ohm = (await ohms.enter(desk.directory, {"calc": McpServer(command="calc")})).unwrap()
+        async with anyio.create_task_group() as group:
+            group.start_soon(desk.tell, "hello")
+            assert (await ohm.handle(task_id).wait()).unwrap().output == "hello to p"
+        await ohms.leave(ohm)
 
 
 def test_a_server_that_is_auto_but_for_its_spelling_is_refused_before_anything_starts():

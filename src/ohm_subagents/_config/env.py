@@ -44,6 +44,7 @@ VARIABLES: Final = (
     Variable(name="OHM_SUBAGENTS_BACKEND_TIMEOUT_MS", path=("backendTimeoutMs",)),
     Variable(name="OHM_SUBAGENTS_SDK_FALLBACK_TO_CLI", path=("sdkFallbackToCli",), kind="text"),
     Variable(name=DELEGATE_BACKEND, path=("suiteOptions", "delegate", "backend"), kind="text"),
+    Variable(name="OHM_SERVER", path=("subagents", "server"), kind="text"),
     Variable(name="OHM_SUBAGENTS_STORE", path=("subagents", "store"), kind="text"),
     Variable(name="OHM_SUBAGENTS_TASK_RETENTION_MS", path=("subagents", "taskRetentionMs")),
     Variable(name="OHM_SUBAGENTS_TASK_MAX_EVENTS", path=("taskMaxEvents",)),

@@ -35,6 +35,7 @@ from ohm_subagents._config.merge import (
 from ohm_subagents._config.model_menu import MenuEntry, MenuName, ModelFallback, expanded
 from ohm_subagents._config.permissions import OPEN, Permissions
 from ohm_subagents._config.section import JsonObject, Section
+from ohm_subagents._config.storage import Storage
 from ohm_subagents._config.tool_rules import ToolRules
 from ohm_subagents._config.values import AllOrNames, ConfiguredModel, Line, Model, PositiveInt, Switch, WholeNumber
 from ohm_subagents.contract.limits import Budget
@@ -119,24 +120,6 @@ class Scheduling(Section):
     )
     request_retries: Annotated[WholeNumber, LOWER_UNLESS_TRUSTED] = Field(
         default=4, description="Retries of a request that a provider refused because it is overloaded."
-    )
-
-
-class Storage(Section):
-    """The store of tasks, and how long it keeps them."""
-
-    task_retention_ms: Annotated[PositiveInt, USER_ONLY] = Field(
-        default=86_400_000, description="Time that a finished task can be looked up, in milliseconds."
-    )
-    store: Annotated[str, USER_ONLY] = Field(
-        default="sqlite",
-        min_length=1,
-        description="Store of tasks: `sqlite` (a database that processes share), `snapshot` (the JSON file of one"
-        " process), `memory` (nowhere), or a store of a plugin.",
-    )
-    store_sync: Annotated[Literal["normal", "full"], USER_ONLY] = Field(
-        default="normal",
-        description="`full` lets `sqlite` wait for the disk, so that a power cut loses nothing either.",
     )
 
 

@@ -249,6 +249,9 @@ WebAddress: TypeAlias = Annotated[
     str, BeforeValidator(text_of(r"https?://\S+", "an address that begins with http:// or https://"))
 ]
 _VARIABLE: Final = "the name of an environment variable, never a key itself"
+ServerPlace: TypeAlias = Annotated[
+    str, BeforeValidator(text_of(r"auto|none|/.+", "'auto', 'none', or the absolute path of a socket"))
+]
 VariableName: TypeAlias = Annotated[str, BeforeValidator(text_of(r"[A-Za-z_][A-Za-z0-9_]*", _VARIABLE, kind=SECRET))]
 
 _ALLOWED: Final[Mapping[str, str]] = {

@@ -28,6 +28,8 @@ TASK_FAILED: Final = 1
 BAD_USAGE: Final = 2
 INTERRUPTED: Final = 130
 """SIGINT; another signal is 128 and its number, as in a shell."""
+_WORDS: Final = ("auto", "none")
+"""The words that stand for a server, or for none, in place of a path."""
 
 
 def typed_path(typed: str | Path) -> Path:
@@ -45,11 +47,27 @@ def typed_server(typed: str) -> str:
     """Read a server from the command line; one that is `auto` but for its spelling is no path."""
     from ohm_subagents.contract.spelling import did_you_mean
 
-    meant = "" if typed == "auto" or os.path.exists(typed) else did_you_mean(typed, ("auto",))
+    meant = "" if typed in _WORDS or os.path.exists(typed) else did_you_mean(typed, _WORDS)
     if meant:
-        message = f"No server listens at '{typed}'. {meant}Allowed: auto, or the path of a socket."
+        message = f"No server listens at '{typed}'. {meant}Allowed: auto, none, or the path of a socket."
         raise typer.BadParameter(message)
     return typed
+
+
+def chosen_server(typed: str | None, *, cwd: Path, config: Path | None) -> str | None:
+    """Return the server to open an `Ohm` with: as typed, else as configured; None for this process.
+
+    What a subagent runs works in its own process, and ends with it, unless a server is typed.
+    """
+    from ohm_subagents._config.env import TASK_VARIABLE, process_env
+    from ohm_subagents._config.load import load_config
+    from ohm_subagents.contract.result import Ok
+
+    env, chosen = process_env(), typed
+    if typed is None and TASK_VARIABLE not in env:
+        loaded = load_config(cwd=cwd, config=config, env=env)
+        chosen = loaded.ok_value.config.subagents.server if isinstance(loaded, Ok) else None
+    return None if chosen == "none" else chosen
 
 
 def typed_text(typed: str) -> str:
@@ -94,10 +112,10 @@ Server: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--server",
-        help="Give the tasks to the server at this socket, or to yours (auto), which is started if there is none.",
-        metavar="auto|<path>",
+        help="Give the tasks to the server at this socket, or to yours (auto), which is started if there is none; none "
+        "keeps them in this process. By default, subagents.server of ohm.json.",
+        metavar="auto|none|<path>",
         parser=typed_server,
-        envvar="OHM_SERVER",
     ),
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON value and nothing else.")]

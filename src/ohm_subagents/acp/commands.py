@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ohm_subagents.commands import BAD_USAGE, Config, complain, finish
+from ohm_subagents.commands import BAD_USAGE, Config, Server, complain, finish
 
 
 def acp(
@@ -16,6 +16,7 @@ def acp(
         str | None,
         typer.Option("--agent", help="The subagent that a session begins with.", metavar="<id>"),
     ] = None,
+    server: Server = None,
     config: Config = None,
 ) -> None:
     """Be an agent for editors, over the Agent Client Protocol."""
@@ -29,4 +30,4 @@ def acp(
         raise typer.Exit(BAD_USAGE)
     from ohm_subagents.acp.stdio import serve_stdio
 
-    finish(lambda: serve_stdio(agent=agent, config=config))
+    finish(lambda: serve_stdio(agent=agent, server=server, config=config))

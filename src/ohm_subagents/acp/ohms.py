@@ -8,7 +8,7 @@ import anyio
 
 from ohm_subagents import Ohm
 from ohm_subagents.acp.choices import Choices
-from ohm_subagents.commands import complain, report
+from ohm_subagents.commands import chosen_server, complain, report
 from ohm_subagents.contract import Err, Ok
 
 if TYPE_CHECKING:
@@ -60,8 +60,10 @@ class OhmOfEachDirectory:
     subagent to begin with that a directory has not is told on standard error, where who typed it looks.
     """
 
-    def __init__(self, *, config: Path | None, profile: str | None = None) -> None:
+    def __init__(self, *, config: Path | None, profile: str | None = None, server: str | None = None) -> None:
+        """`server` is the typed one; else the configuration of each directory says."""
         self._config = config
+        self._server = server
         self._profile = profile
         self._sessions: list[_Opened] = []
         self._changing = anyio.Lock()
@@ -71,7 +73,8 @@ class OhmOfEachDirectory:
             same = (one for one in self._sessions if (one.cwd, one.servers) == (cwd, servers))
             opened = next(same, None)
             if opened is None:
-                ohm = await Ohm.aopen(cwd=cwd, config=self._config, mcp_servers=servers)
+                server = chosen_server(self._server, cwd=cwd, config=self._config)
+                ohm = await Ohm.aopen(cwd=cwd, config=self._config, mcp_servers=servers, server=server)
                 opened = _Opened(ohm, cwd, servers)
                 report(ohm.diagnostics)
                 if isinstance(begun := Choices.begun(ohm, self._profile), Err):

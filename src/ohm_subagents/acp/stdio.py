@@ -17,17 +17,18 @@ if TYPE_CHECKING:
     from ohm_subagents.commands import TooLong, Wire
 
 
-async def serve_stdio(*, agent: str | None, config: Path | None) -> int:
+async def serve_stdio(*, agent: str | None, server: str | None, config: Path | None) -> int:
     """Serve one client until it closes the stream or a signal comes; return the exit code.
 
-    `agent` is the subagent that a session begins with, `config` an ohm.json in place of the user's and the project's.
+    `agent` is the subagent that a session begins with, `config` an ohm.json in place of the user's and the project's,
+    and `server` the typed one.
     """
     with standard_wire() as wire:
-        ended = await until_signal(lambda: _served(wire, agent, config))
+        ended = await until_signal(lambda: _served(wire, agent, server, config))
     return SUCCESS if ended is None else 128 + ended
 
 
-async def _served(wire: Wire, profile: str | None, config: Path | None) -> None:
+async def _served(wire: Wire, profile: str | None, server: str | None, config: Path | None) -> None:
     async with aclosing(wire.lines()) as lines:
         first = await anext(lines, None)
         if first is None:
@@ -39,7 +40,7 @@ async def _served(wire: Wire, profile: str | None, config: Path | None) -> None:
         from ohm_subagents.acp.connection import serve
         from ohm_subagents.acp.ohms import OhmOfEachDirectory
 
-        ohms = OhmOfEachDirectory(config=config, profile=profile)
+        ohms = OhmOfEachDirectory(config=config, profile=profile, server=server)
         try:
             await serve(agent_of(ohms, profile), wire, lines if greeted else _with(first, lines))
         finally:

@@ -14,6 +14,7 @@ from ohm_subagents.commands import (
     Config,
     Cwd,
     Server,
+    chosen_server,
     complain,
     directory,
     finish,
@@ -76,7 +77,9 @@ def run(
         raise typer.Exit(BAD_USAGE)
     from ohm_subagents.cli.run import Typed, detached, entries, resumed, run
 
-    typed = Typed(cwd=directory(cwd, as_json=as_json), config=config, as_json=as_json, server=server)
+    place = directory(cwd, as_json=as_json)
+    chosen = chosen_server(server, cwd=place, config=config)
+    typed = Typed(cwd=place, config=config, as_json=as_json, server=chosen)
     options: RunOptions = {"model": model, "backend": backend, "allow": entries(allow), "deny": entries(deny) or ()}
     text = typed_text(given[0])
     if resume is None:
@@ -97,5 +100,7 @@ def call(
     """Call a tool as a parent agent would."""
     from ohm_subagents.cli.run import Typed, call
 
-    typed = Typed(cwd=directory(cwd, as_json=as_json), config=config, as_json=as_json, server=server)
+    place = directory(cwd, as_json=as_json)
+    chosen = chosen_server(server, cwd=place, config=config)
+    typed = Typed(cwd=place, config=config, as_json=as_json, server=chosen)
     finish(partial(call, tool, typed_text(arguments), typed))

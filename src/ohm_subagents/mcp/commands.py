@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ohm_subagents.commands import BAD_USAGE, HERE, Config, Cwd, Server, complain, directory, finish
+from ohm_subagents.commands import BAD_USAGE, HERE, Config, Cwd, Server, chosen_server, complain, directory, finish
 
 
 def mcp(
@@ -37,7 +37,8 @@ def mcp(
         raise typer.Exit(BAD_USAGE)
     from ohm_subagents.mcp.options import ServerOptions
 
-    options = ServerOptions(cwd=place, config=config, server=server, structured=structured)
+    chosen = chosen_server(server, cwd=place, config=config)
+    options = ServerOptions(cwd=place, config=config, server=chosen, structured=structured)
     if http is None:
         from ohm_subagents.mcp.stdio import serve_stdio
 
