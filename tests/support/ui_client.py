@@ -1,7 +1,8 @@
 """The page of `ohm ui` over real HTTP: a server in this event loop, and a client that has its token."""
 
 import json
-from contextlib import asynccontextmanager
+import os
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 
 import anyio
@@ -34,6 +35,14 @@ async def client_of(ohm, **options):
 def client_at(url):
     headers = {"authorization": f"Bearer {TOKEN}"}
     return httpx.AsyncClient(base_url=url, headers=headers, timeout=PATIENCE_S, trust_env=False)
+
+
+def free_port():
+    """A port that no other test is given meanwhile: not one of those that the system gives away."""
+    for port in range(20_000 + os.getpid() % 10_000, 32_000):
+        with suppress(OSError), listener_at("127.0.0.1", port):
+            return port
+    raise AssertionError("No port is free.")
 
 
 async def got(client, path, *, code=200, **params):

@@ -1,7 +1,10 @@
 """The answers of the server of `ohm ui` about tasks."""
 
+import json
+
 import pytest
-from ui_client import got
+import ui_scene
+from ui_client import client_of, got, told
 
 pytestmark = pytest.mark.anyio
 
@@ -116,3 +119,24 @@ async def test_costs_are_added_up(played):
         assert (page["by"], page["tasks"], page["all"]["cost_usd"]) == (by, 5, "0.0052")
         assert sum(row["tasks"] for row in page["rows"]) == 5
     assert (await got(client, "/api/cost"))["rows"][0]["name"] == "finder"
+
+
+async def test_what_can_be_done_with_a_task_is_told(tmp_path):
+    config = {**ui_scene.CONFIG, "subagents": {**ui_scene.CONFIG["subagents"], "sendToFinished": "refuse"}}
+    async with ui_scene.opened(tmp_path, config=config, new_task_id=lambda: "a/b c") as ohm, client_of(ohm) as client:
+        await ohm.run("finder", "hello")
+        path = "/api/tasks/a%2Fb%20c"
+        task = (await got(client, path))["task"]
+        assert (task["id"], task["can_cancel"], task["can_send"]) == ("a/b c", False, False)
+        assert (await got(client, f"{path}/transcript"))["entries"]
+        refused = await told(client, f"{path}/send", code=409, prompt="And?")
+        assert refused["error"]["code"] == "task_not_resumable"
+
+
+async def test_an_export_can_do_nothing(played):
+    _, ids, client = played
+    page = (await client.get(f"/api/tasks/{ids['sleeper']}/export")).text
+    data = json.loads(page.partition('id="ohm-data">')[2].partition("</script>")[0])
+    assert (data["picture"]["task"]["can_cancel"], data["picture"]["task"]["can_send"]) == (False, False)
+    assert {*data["transcripts"]} == {*ids.values()}
+    assert data["costs"]["profile"]["all"] == data["picture"]["cost"]

@@ -1,5 +1,6 @@
 """`ohm ui`, as it is typed."""
 
+import os
 import re
 import stat
 import subprocess
@@ -9,6 +10,7 @@ import httpx
 import pytest
 from command_line import EXECUTABLE, PATIENCE_S, in_this_process
 from mcp_process import place_of
+from ui_client import free_port
 
 from ohm_subagents.ui.token import FILE, kept_token
 
@@ -46,7 +48,8 @@ def serving(tmp_path, place, port):
 def test_a_page_that_is_left_open_goes_on_over_a_restart(tmp_path, place, ohm):
     task_id = kept(ohm)
     with httpx.Client(timeout=PATIENCE_S, trust_env=False) as browser:
-        with serving(tmp_path, place, "0") as (process, first):
+        port = f"{free_port()}"
+        with serving(tmp_path, place, port) as (process, first):
             page = browser.get(first[0].strip(), follow_redirects=True)
             assert (page.status_code, f"{page.url}") == (200, first[1])
             with browser.stream("GET", f"{first[1]}api/stream") as stream:
@@ -54,10 +57,32 @@ def test_a_page_that_is_left_open_goes_on_over_a_restart(tmp_path, place, ohm):
                 process.terminate()
                 assert process.wait(PATIENCE_S) == 143
             assert (process.stdout.read(), process.stderr.read()) == ("", "")
-        with serving(tmp_path, place, first[2]) as (_, second):
+        with serving(tmp_path, place, port) as (_, second):
             assert second[0] == first[0]
             rows = browser.get(f"{first[1]}api/tasks").json()["tasks"]
     assert [row["id"] for row in rows] == [task_id]
+
+
+@pytest.mark.slow
+def test_on_a_terminal_the_page_opens_by_a_file_of_the_user_alone(tmp_path, place):
+    opened = tmp_path / "opened"
+    os.mkfifo(opened)
+    browser = tmp_path / "xdg-open"
+    browser.write_text(f'#!/bin/sh\n(echo "$1"; cat "${{1#file://}}") > "{opened}"\n')
+    browser.chmod(0o755)
+    ours, theirs = os.openpty()
+    command = [str(EXECUTABLE), "ui", "--port", "0"]
+    env = place | {"PATH": f"{tmp_path}:{place['PATH']}"}
+    with subprocess.Popen(command, cwd=tmp_path, env=env, stdout=theirs, stderr=subprocess.DEVNULL) as process:
+        os.close(theirs)
+        try:
+            argument, page = opened.read_text().split("\n", 1)
+            address = ADDRESS.search(os.read(ours, 4096).decode().replace("\r\n", "\n"))[0].strip()
+        finally:
+            process.terminate()
+    os.close(ours)
+    assert address in page
+    assert "token" not in argument
 
 
 def test_an_export_is_one_file_that_asks_for_nothing(tmp_path, ohm):

@@ -3,7 +3,7 @@
 import anyio
 import pytest
 import ui_scene
-from ui_client import client_at, client_of, got, served, streamed, told, until
+from ui_client import client_at, client_of, free_port, got, served, streamed, told, until
 
 pytestmark = pytest.mark.anyio
 
@@ -108,11 +108,11 @@ def speaking_after(event):
 
 async def test_a_page_goes_on_over_a_restart_and_hears_what_it_has_missed(tmp_path):
     async with ui_scene.opened(tmp_path) as ohm:
-        async with served(ohm) as url, client_at(url) as client, streamed(client) as events:
+        port = free_port()
+        async with served(ohm, port=port) as url, client_at(url) as client, streamed(client) as events:
             first = await until(events, lambda name, _: name == "hello")
             await ohm.run("finder", "hello")
             await until(events, lambda name, data: name == "tasks" and data["counts"]["succeeded"] == 1)
-        port = int(url.rpartition(":")[2])
         async with served(ohm, port=port) as again, client_at(again) as client:
             assert again == url
             async with streamed(client, last_id=f"{first['server']}-1") as events:

@@ -13,7 +13,7 @@ RequestKind = Literal["tool", "question"]
 Scope = Literal["call", "task", "always"]
 AnsweredBy = Literal["program", "callback", "host", "terminal", "tool", "client", "editor", "expiry", "cancel", "fault"]
 """The one who answered: `program` is `Ohm.answer`, `callback` the one of `Ohm.open`, `tool` the op `answer` of a parent
-agent, `client` an MCP client, `editor` an ACP one. Nobody answered where it is
+agent, `client` an MCP client or the page of `ohm ui`, `editor` an ACP one. Nobody answered where it is
 `expiry`, `cancel` (the task has ended), or `fault` (the callback raised)."""
 
 

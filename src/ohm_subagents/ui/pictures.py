@@ -30,8 +30,9 @@ NOTHING_KEPT: Final = "nothing: subagents.store is memory, and tasks are gone wi
 class Pictures:
     """Views of a store. They read, and change nothing."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
-        """Look at a store; `clock` gives the time of an answer."""
+    def __init__(self, store: Store, clock: Clock, *, resumes: bool = False) -> None:
+        """Look at a store; `clock` gives the time of an answer. `resumes`: a settled task takes follow-ups too."""
+        self._resumes = resumes
         self.registry = Registry(store)
         self.readings = Readings(store)
         self.now = clock
@@ -119,9 +120,10 @@ class Pictures:
         if chosen is None:
             return Err(self._unknown(task_id))
         row, reading = chosen
+        can_send = self._resumes or not reading.task.is_terminal
         return Ok(
             TaskPicture(
-                task=detail_of(row, reading.task, now_ms=self.now(), can_send=True),
+                task=detail_of(row, reading.task, now_ms=self.now(), can_send=can_send),
                 tree=rows,
                 spans=spans,
                 requests=sorted(asked, key=lambda one: one["asked_ms"]),
@@ -154,6 +156,8 @@ class Pictures:
         pictured = await self.picture(task_id)
         if isinstance(pictured, Err):
             return pictured
+        picture = pictured.ok_value
+        picture["task"]["can_cancel"] = picture["task"]["can_send"] = False
         transcripts: dict[str, list[Entry]] = {}
         tasks = [listed for listed, _ in self.registry.tree(task_id)]
         for listed in tasks:
@@ -162,7 +166,7 @@ class Pictures:
         return Ok(
             ExportData(
                 exported_ms=self.now(),
-                picture=pictured.ok_value,
+                picture=picture,
                 transcripts=transcripts,
                 costs={"profile": _cost_page(tasks, "profile"), "model": _cost_page(tasks, "model")},
             )

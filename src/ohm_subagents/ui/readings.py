@@ -85,7 +85,7 @@ class Readings:
 
     async def of(self, task_id: TaskId, *, is_settled: bool) -> Result[Reading, OhmError]:
         """Return what is known of a task now; `is_settled` says that the store has its end."""
-        reading = self._held.pop(task_id, None)
+        reading = self._held.get(task_id)
         if reading is None or (is_settled and not reading.task.is_terminal):
             found = self._store.get(task_id)
             if isinstance(found, Err):
@@ -94,7 +94,8 @@ class Readings:
             if found.ok_value.is_terminal:
                 await reading.end(self._store, found.ok_value)
         await reading.read_on(self._store)
-        self._held[task_id] = reading
+        self._held.pop(task_id, None)
+        self._held[task_id] = reading  # the last of all to go
         for oldest in [*self._held][:-_MOST]:
             del self._held[oldest]
         return Ok(reading)

@@ -65,7 +65,7 @@ async def serve_tasks(
 
 @asynccontextmanager
 async def _opened_app(ohm: Ohm, *, token: str, port: int, clock: Clock) -> AsyncGenerator[ASGIApp]:
-    pictures = Pictures(ohm.store, clock)
+    pictures = Pictures(ohm.store, clock, resumes=ohm.config.subagents.send_to_finished == "resume")
     pictures.registry.refresh()  # the first page need not wait for it
     news = News(ohm.store, pictures)
     async with anyio.create_task_group() as group:
@@ -89,18 +89,18 @@ class _Answers:
         return [
             Route("/", self.page),
             Route("/cost", self.page),
-            Route("/tasks/{id}", self.page),
+            Route("/tasks/{id:path}", self.page),
             Route("/page/{name}", self.file),
             Route("/api/tasks", self.tasks),
-            Route("/api/tasks/{id}", self.task),
-            Route("/api/tasks/{id}/transcript", self.transcript),
-            Route("/api/tasks/{id}/export", self.export),
+            Route("/api/tasks/{id:path}/transcript", self.transcript),
+            Route("/api/tasks/{id:path}/export", self.export),
             Route("/api/cost", self.cost),
             Route("/api/stream", self.stream),
-            Route("/api/tasks/{id}/cancel", _carrying_out(Nothing, steering.cancel), methods=["POST"]),
-            Route("/api/tasks/{id}/send", _carrying_out(FollowUp, steering.send), methods=["POST"]),
-            Route("/api/tasks/{id}/land", self.land, methods=["POST"]),
-            Route("/api/requests/{id}/answer", _carrying_out(Given, steering.answer), methods=["POST"]),
+            Route("/api/tasks/{id:path}/cancel", _carrying_out(Nothing, steering.cancel), methods=["POST"]),
+            Route("/api/tasks/{id:path}/send", _carrying_out(FollowUp, steering.send), methods=["POST"]),
+            Route("/api/tasks/{id:path}/land", self.land, methods=["POST"]),
+            Route("/api/tasks/{id:path}", self.task),
+            Route("/api/requests/{id:path}/answer", _carrying_out(Given, steering.answer), methods=["POST"]),
             Route("/{path:path}", self.nothing),
         ]
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -28,7 +30,6 @@ from ohm_subagents.ui.token import kept_token
 
 if TYPE_CHECKING:
     import socket
-    from pathlib import Path
 
 HOST: Final = "127.0.0.1"
 PORT: Final = 8470
@@ -59,8 +60,17 @@ async def _served(ohm: Ohm, listener: socket.socket, token: str, port: int, *, o
         await group.start(partial(serve_tasks, ohm, listener, token=token))
         print_text(address)
         if opens_browser and is_terminal():
-            await to_thread.run_sync(typer.launch, address)
+            group.start_soon(_opened_in_browser, address)
     await checkpoint()  # tell the command that a signal has ended it
+
+
+async def _opened_in_browser(address: str) -> None:
+    """Open the page by a file of the user alone: every user of the machine sees the arguments of a program."""
+    with NamedTemporaryFile("w", prefix="ohm.ui.", suffix=".html") as file:
+        file.write(f'<!doctype html><title>ohm</title><meta http-equiv="refresh" content="0;url={address}">')
+        file.flush()
+        await to_thread.run_sync(typer.launch, Path(file.name).as_uri())
+        await anyio.sleep_forever()  # nobody says when the browser has read it
 
 
 def _listener(port: int | None) -> socket.socket:
