@@ -8,7 +8,7 @@ from ohm_subagents.store import RetentionPolicy
 from ohm_subagents.ui.pictures import Pictures
 from ohm_subagents.ui.registry import Filters
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = pytest.mark.anyio
 ALL = RetentionPolicy(max_entries=20_000, retention_ms=10**12)
 
 
@@ -33,6 +33,7 @@ class CountingStore:
         return self._store.get(task_id)
 
 
+@pytest.mark.slow
 async def test_of_ten_thousand_tasks_each_is_read_once(tmp_path):
     clock = Clock()
     async with opened("sqlite", tmp_path, clock, policy=ALL) as store:
@@ -77,3 +78,16 @@ async def test_of_a_tree_of_two_hundred_the_settled_ones_are_read_once(tmp_path)
         loads, before = counting.loads, await pictures.newest_changes("root")
         assert (await pictures.picture("root")).unwrap() == picture
         assert (counting.loads, await pictures.newest_changes("root")) == (loads, before)
+
+
+async def test_one_that_does_nothing_for_long_is_stuck_unless_it_waits_for_another(tmp_path):
+    clock = Clock()
+    async with opened("sqlite", tmp_path, clock) as store:
+        hand = Hand(store, clock)
+        for task_id, parent in (("root", None), ("quiet", "root"), ("busy", "root")):
+            task = hand.started(task_id, parent=parent)
+        clock.now += 40_000
+        hand.tell(task, TextDelta(text="I work."))
+        await store.flush()
+        picture = (await Pictures(store, clock).picture("root")).unwrap()
+    assert {row["id"]: row["is_stuck"] for row in picture["tree"]} == {"root": False, "quiet": True, "busy": False}

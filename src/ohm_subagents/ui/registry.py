@@ -182,9 +182,9 @@ class Registry:
         self._collect(together if task.id in together else [task.id], tree)
         return tree
 
-    def children(self, task_id: TaskId) -> int:
-        """Return the number of tasks that a task has started."""
-        return len(self._below.get(task_id, ()))
+    def children(self, task_id: TaskId) -> list[ListedTask]:
+        """Return the tasks that a task has started."""
+        return [self._tasks[child] for child in self._below.get(task_id, ()) if child in self._tasks]
 
     def _collect(self, roots: Sequence[TaskId], tree: list[tuple[ListedTask, int]]) -> None:
         left = [(task_id, 0) for task_id in sorted(roots, key=self._start, reverse=True)]

@@ -23,7 +23,7 @@ from ohm_subagents.views import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from ohm_subagents.contract import ListedTask, OhmError, Request, Task
     from ohm_subagents.contract.usage import Usage
@@ -80,17 +80,20 @@ def row_of(task: ListedTask, *, now_ms: int, where: str = "", asks: int = 0) -> 
     )
 
 
-def tree_row_of(row: Row, task: Task, timeline: Timeline, *, depth: int, children: int, now_ms: int) -> TreeRow:
-    """Return a task in a tree, so many tasks below its root, that has started so many itself."""
+def tree_row_of(
+    row: Row, task: Task, timeline: Timeline, *, depth: int, children: Sequence[ListedTask], now_ms: int
+) -> TreeRow:
+    """Return a task in a tree, so many tasks below its root. One that waits for `children` of its own is not stuck."""
+    is_waiting = timeline.is_held or any(not child.is_terminal for child in children)
     return TreeRow(
         **row,
         depth=depth,
-        children=children,
+        children=len(children),
         left=left_of(task, now_ms=now_ms),
         error="" if task.error is None else one_line(task.error.message),
         last=last_words(task, timeline.spans),
         progress_ms=task.activity.progress_ms,
-        is_stuck=not timeline.is_held and quiet_ms(task, now_ms=now_ms) > 0,
+        is_stuck=not is_waiting and quiet_ms(task, now_ms=now_ms) > 0,
     )
 
 

@@ -102,7 +102,7 @@ class TreeRow(Row):
     progress_ms: int | None
     """The time of its newest progress; a task that runs and has made none for long is stuck."""
     is_stuck: bool
-    """True for a task that runs, asks nothing, and has made no progress for half a minute."""
+    """True for a task that runs, waits for no answer and for no task of its own, and has made no progress for 30 s."""
 
 
 class Fact(TypedDict):
