@@ -26,6 +26,14 @@ async def test_it_runs_beside_its_suite_and_ends_with_the_ohm():
     assert ended == [True]
 
 
+async def test_they_end_at_once_when_the_program_is_cancelled_around_its_ohm(caplog):
+    async with anyio.create_task_group() as program, mounted(surface=Surface()) as surface:
+        surface.context.spawn(anyio.sleep_forever)
+        program.cancel_scope.cancel()
+        await anyio.sleep_forever()
+    assert "background.left" not in caplog.text
+
+
 async def test_one_that_raises_is_logged_and_costs_no_other(caplog):
     done = anyio.Event()
 

@@ -63,5 +63,7 @@ async def background(logger: Logger) -> AsyncGenerator[Background]:
         logger.error("background.left", reason=f"it did not end within {GRACE_S:.0f} s of being cancelled")
 
     async with leavable_group(left) as group:
-        yield Background(group, logger)
-        group.cancel_scope.cancel()
+        try:
+            yield Background(group, logger)
+        finally:
+            group.cancel_scope.cancel()
