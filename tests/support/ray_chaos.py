@@ -1,7 +1,8 @@
 """Rounds of `kill -9` in a batch of tasks on a Ray cluster; `python tests/support/ray_chaos.py` plays 200.
 
 In each a runner, a node or the submitter is killed at some moment. Then each task has to have ended once, with all its
-text, and no more requests than its budget allows may have been made: the runners count them in files of their own.
+text, and no more requests than its budget allows may have been made: the runners count them in files of their own. At
+the end there may be no run, actor, process, socket or directory that was not there before.
 """
 
 import argparse
@@ -15,18 +16,22 @@ from collections import Counter
 from contextlib import asynccontextmanager
 
 import anyio
+import psutil
 import ray_submitter
 from anyio import to_thread
 from anyio.streams.buffered import BufferedByteReceiveStream
 from pydantic_core import from_json
 from ray_clusters import cluster_of_tests
 from ray_submitter import opened
+from remains import found
 
 from ohm_ray.actors import NAMESPACE, ActorCalls
 from ohm_subagents import Budget, ErrorCode
 from ohm_subagents.contract import RunStarted, TaskSettled, TextDelta
 from ohm_subagents.plugin import hookimpl
 
+HELD = "ohm/held/0"
+"""The runner that holds the connection to the cluster."""
 VICTIMS = ("runner", "node", "submitter")
 LAST = 40
 GREEDY = 10
@@ -65,8 +70,8 @@ class Chaos:
     @asynccontextmanager
     async def playing(self):
         """Hold the connection to the cluster; its nodes have a `slot` for each of the runners."""
-        async with opened(self.directory, self.cluster.env, pool="held", store="memory") as holder:
-            (await holder.run("finder", "say")).unwrap()
+        async with opened(self.directory, self.cluster.env, pool="held", store="memory") as self.holder:
+            (await self.holder.run("finder", "say")).unwrap()
             self.others = {*self.cluster.runners()}
             yield self
 
@@ -137,15 +142,46 @@ class Chaos:
 
     async def left(self):
         """The runs that the runners still have, once all is over: those that go on, and those that have ended."""
-        import ray
-
         running, ended = [], []
-        for number in range(RUNNERS):
-            actor = ray.get_actor(f"ohm/{OPTIONS['pool']}/{number}", namespace=NAMESPACE)
-            hello = from_json(await ActorCalls(actor).call("hello"))
+        for name in self.names():
+            hello = from_json(await ActorCalls(actor(name)).call("hello"))
             running += hello["running"]
             ended += hello["ended"]
         return running, ended
+
+    def names(self):
+        """The names of the runners that there have to be."""
+        return [f"ohm/{OPTIONS['pool']}/{number}" for number in range(RUNNERS)]
+
+    async def end(self):
+        """End the runners, which stay after their programs. Each has one process, and nothing else of ours is left."""
+        (await self.holder.run("finder", "say")).unwrap()  # its runner may have been killed with its node
+        runners = self.cluster.runners()
+        assert actors() == [*self.names(), HELD]
+        assert len(runners) == len(actors()), runners
+        for name in actors():
+            kill(name)
+        _, alive = await to_thread.run_sync(psutil.wait_procs, runners, 60)
+        assert (alive, actors(), self.cluster.runners()) == ([], [], [])
+
+
+def actor(name):
+    import ray
+
+    return ray.get_actor(name, namespace=NAMESPACE)
+
+
+def kill(name):
+    import ray
+
+    ray.kill(actor(name))
+
+
+def actors():
+    """The names of all actors of the cluster."""
+    import ray
+
+    return sorted(one["name"] for one in ray.util.list_named_actors(all_namespaces=True))
 
 
 def tell(text):
@@ -154,6 +190,8 @@ def tell(text):
 
 
 async def play(rounds, *, seed, tasks):
+    """Play the rounds; raise if anything is left after them."""
+    before = {*found()}
     with cluster_of_tests() as cluster:
         cluster.env["OHM_RAY_ADDRESS"] = cluster.address
         for place in ("here", "there"):
@@ -161,6 +199,8 @@ async def play(rounds, *, seed, tasks):
         chaos = Chaos(cluster, cluster.directory / "kept", seed=seed, tasks=tasks)
         began = time.monotonic()
         async with chaos.playing():
+            at_work = {*found(cluster.directory)} - before
+            assert {one.split()[0] for one in at_work} == {"process", "socket", "directory"}, at_work
             for number in range(rounds):
                 victim = chaos.chance.choice(VICTIMS)
                 tell(f"{number + 1:4} {victim:<10}")
@@ -168,7 +208,12 @@ async def play(rounds, *, seed, tasks):
                 tell(f"{chaos.rounds_s[-1]:5.1f} s  {dict(chaos.found)}\n")
             running, ended = await chaos.left()
             tell(f"left at the runners: {len(running)} that go on, {len(ended)} that have ended\n")
-            tell(f"{rounds} rounds in {time.monotonic() - began:.0f} s\n")
+            assert running == []
+            await chaos.end()
+    tell(f"{rounds} rounds in {time.monotonic() - began:.0f} s\n")
+    left = sorted({*found(cluster.directory)} - before)
+    tell("\n".join(["left of them:", *left] if left else ["nothing is left of them"]) + "\n")
+    assert left == []
 
 
 if __name__ == "__main__":
