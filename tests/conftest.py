@@ -11,6 +11,7 @@ import forking
 import hypothesis  # its import asks the garbage collector who holds what, so it comes before the freeze below
 import leaks
 import pytest
+import ray_clusters
 import real_processes
 import recorded_cases
 import trio.testing
@@ -44,6 +45,7 @@ def pytest_configure(config):
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", f"{MEMORY}")
     config.pluginmanager.register(forking)
     config.pluginmanager.register(leaks)
+    config.pluginmanager.register(ray_clusters)
     config.pluginmanager.register(real_processes)
     config.pluginmanager.register(recorded_cases)
 

@@ -4,7 +4,7 @@ import anyio
 import pytest
 from advancing_loop import advance, advancing
 from model_server import Call, Gate, ModelServer, Say
-from ray_clusters import CANARY, cluster_of_tests
+from ray_clusters import CANARY
 from ray_submitter import opened
 
 from ohm_subagents import Approve, ErrorCode, Limits
@@ -12,6 +12,9 @@ from ohm_subagents.contract import AnswerAwaited, GuardTripped, TextDelta
 from ohm_subagents.testing import EventLog
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.timeout(180)]
+
+
+AT_MODELS = {"pool": "models", "run": "interactive-sdk"}
 
 
 @pytest.fixture
@@ -45,11 +48,9 @@ def desk():
         yield desk
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    with cluster_of_tests() as running:
-        running.env["OHM_RAY_ADDRESS"] = running.address
-        yield running
+@pytest.fixture
+def cluster(ray_cluster):
+    return ray_cluster
 
 
 @pytest.fixture
@@ -59,7 +60,7 @@ def joined(cluster, desk, tmp_path):
 
     def join(*plugins, **subagents):
         subagents = {"model": "acme/small", **subagents}
-        options = {"store": "memory", "providers": providers, "subagents": subagents, "run": "interactive-sdk"}
+        options = {"store": "memory", "providers": providers, "subagents": subagents, **AT_MODELS}
         return opened(tmp_path, cluster.env, *plugins, **options)
 
     return join
@@ -95,15 +96,15 @@ async def test_a_provider_of_the_program_is_asked_by_the_runner_with_the_key_of_
 async def test_a_program_whose_provider_differs_is_told_and_runs_on_a_pool_of_its_own(cluster, desk, joined, tmp_path):
     desk.says("Say first.", Say("First."))
     desk.says("Say second.", Say("Second."))
-    settings = {"store": "memory", "subagents": {"model": "acme/small"}, "run": "interactive-sdk"}
-    other = {**settings, "providers": {"acme": {"baseUrl": desk.server.url}}}
+    other = {"store": "memory", "subagents": {"model": "acme/small"}, **AT_MODELS}
+    other["providers"] = {"acme": {"baseUrl": desk.server.url}}
     async with joined() as ohm, opened(tmp_path, cluster.env, **other) as stranger:
         assert (await ohm.run("task", "Say first.")).unwrap().output == "First."
         error = (await stranger.run("task", "Say second.")).unwrap_err()
-    async with opened(tmp_path, cluster.env, **other, pool="other") as stranger:
+    async with opened(tmp_path, cluster.env, **{**other, "pool": "other-models"}) as stranger:
         assert (await stranger.run("task", "Say second.")).unwrap().output == "Second."
     assert error.message == (
-        "The runners of the pool 'default' were started without the provider 'acme' as this program has it."
+        "The runners of the pool 'models' were started without the provider 'acme' as this program has it."
     )
 
 

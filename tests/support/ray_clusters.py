@@ -83,8 +83,8 @@ class Cluster:
         info = site / "told-1.0.dist-info"
         info.mkdir(parents=True)
         (info / "METADATA").write_text("Metadata-Version: 2.1\nName: told\nVersion: 1.0\n")
-        (info / "entry_points.txt").write_text("[ohm_subagents]\ntold = told_backend\n")
-        for module in ("told_backend.py", "ray_old_release.py", "ray_submitter.py"):
+        (info / "entry_points.txt").write_text("[ohm_subagents]\ntold = told_backend\nrelayed = relay\n")
+        for module in ("told_backend.py", "relay.py", "ray_old_release.py", "ray_submitter.py"):
             shutil.copy(HERE / module, site)
         port = self.address.split(":")[1]
         own = [f"--port={port}", "--num-cpus=2", "--include-dashboard=false", f"--temp-dir={self.directory / 'ray'}"]
@@ -142,6 +142,12 @@ class Cluster:
                     head.wait(0.1)
             else:
                 return
+
+    def have_nodes(self, *places, slots=0):
+        """Have a node of each label: those that are missing are started."""
+        for place in places:
+            if place not in {node.place for node in self.nodes}:
+                self.add_node(place=place, slots=slots)
 
     def processes(self):
         """All processes of it."""
@@ -214,3 +220,11 @@ def cluster_of_tests():
             yield cluster
     finally:
         shutil.rmtree(directory, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def ray_cluster():
+    """A cluster of one node for all tests of a worker; each pool of them has a name of its own."""
+    with cluster_of_tests() as running:
+        running.env["OHM_RAY_ADDRESS"] = running.address
+        yield running
