@@ -32,7 +32,7 @@ def killed_submitter(directory, number, *, after_s=0.0):
 
 
 @pytest.mark.usefixtures("runner")
-@pytest.mark.parametrize("rounds", [1, pytest.param(25, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [1, pytest.param(8, marks=pytest.mark.slow)])
 async def test_whenever_the_submitter_is_killed_the_next_one_records_each_report_once(tmp_path, rounds):
     chance = random.Random(rounds)
     for number in range(rounds):
