@@ -314,3 +314,52 @@ async def test_tasks_of_one_start_share_what_is_left_of_its_budget_after_they_ar
                 assert (await ohm.handle(one).wait()).unwrap_err().code == "task_budget_exceeded"
             used = sum(ohm.task(one).activity.usage.requests for one in ids)
     assert (len(ids), len(granted), used) == (4, 10, 10)
+
+
+@pytest.mark.parametrize("prompts", [("Ask once.", "Ask twice."), ("Ask twice.", "Ask once.")])
+async def test_no_request_is_granted_to_others_before_a_run_has_told_of_the_one_it_was_granted(tmp_path, prompts):
+    granted, goes_on = [], anyio.Event()
+
+    async def act(request, sink):
+        for number in range(9):
+            async with request.gate.request(RequestNeed(provider="acme")) as grant:
+                if isinstance(grant, Err):
+                    return grant
+                granted.append(request.prompt)
+                if request.prompt == "Ask twice." and number == 1:
+                    sink.emit(TextDelta(text="holds "))
+                    await goes_on.wait()
+                sink.emit(UsageAdded(usage=Usage(requests=1)))
+            if request.prompt == "Ask once.":
+                sink.emit(TextDelta(text="holds "))
+                await goes_on.wait()
+        return "done"
+
+    log, batch = EventLog(), {"op": "start", "parallel": True, "async": True}
+    batch["tasks"] = [{"subagent_type": "finder", "description": "d", "prompt": one} for one in prompts]
+    async with place_of(act, tmp_path) as (opened, _):
+        async with opened(log, budget={"requests": 3}, asyncStart="allow") as ohm:
+            await ohm.call("task", batch)
+            ids = [task.id for task in ohm.store.tasks()]
+            for one in ids:
+                await log.until(lambda task, event, this=one: task.id == this and isinstance(event, TextDelta))
+        goes_on.set()
+        async with opened() as ohm:
+            codes = {(await ohm.handle(one).wait()).unwrap_err().code for one in ids}
+            used = sum(ohm.task(one).activity.usage.requests for one in ids)
+    assert (codes, sorted(granted), used) == ({"task_budget_exceeded"}, ["Ask once.", "Ask twice.", "Ask twice."], 3)
+
+
+async def test_a_run_that_is_lost_before_it_was_heard_counts_the_request_that_it_may_have_had(tmp_path):
+    async def act(request, sink):
+        async with request.gate.request(RequestNeed(provider="acme")):
+            sink.emit(TextDelta(text="asked "))
+            await anyio.sleep_forever()
+
+    log = EventLog()
+    async with place_of(act, tmp_path) as (opened, _), opened(log, budget={"requests": 3}) as ohm:
+        handle = await ohm.start("finder", "p")
+        await log.until(says("asked "))
+    async with place_of(act, tmp_path) as (opened, _), opened(budget={"requests": 3}) as ohm:
+        assert (await ohm.handle(handle.id).wait()).unwrap_err().code == "runner_lost"
+        assert ohm.task(handle.id).activity.usage.requests == 1

@@ -53,9 +53,11 @@ class Attachment:
         kept, context = kept_requests(self._store), self._context()
         if kept is None or isinstance(context, Err) or not context.ok_value.attaching:
             return
-        for task in self._orphans(directory, context.ok_value.attaching):
-            with anyio.CancelScope(shield=True):  # what is ours must run, or be settled
-                await self._take(task, context.ok_value, kept)
+        with anyio.CancelScope(shield=True):  # what is ours must run, or be settled
+            orphans = self._orphans(directory, context.ok_value.attaching)
+            taken = [await self._taken(task, context.ok_value, kept) for task in orphans]
+            for task, planned in filter(None, taken):  # all at once: none asks for a request before all are known
+                self._running.take_up(task, planned, context.ok_value, level=1, is_attached=bool(task.runs))
 
     def _orphans(self, directory: Path, backends: frozenset[str]) -> Iterator[Task]:
         listed = [one for status in ("running", "queued") for one in self._store.list(TaskQuery(status=status))]
@@ -69,16 +71,17 @@ class Attachment:
             if is_ours and outlives_owner(task, now_ms=self._clock()) and not self._store.is_foreign(task_id):
                 yield task
 
-    async def _take(self, read: Task, context: AdmissionContext, kept: KeptRequests) -> None:
+    async def _taken(self, read: Task, context: AdmissionContext, kept: KeptRequests) -> tuple[Task, Plan] | None:
+        """Return a task that is ours now and goes on, and how; one that does not go on is settled."""
         planned = _planned(read, context)
         if isinstance(planned, Err) and not read.assignment.unkept:  # another configuration may know what this lacks
-            return
+            return None
         events = tuple(_ends(read, planned, now_ms=self._clock()))
         task = read
         for event in events:
             task = apply(task, event, at_ms=max(self._clock(), task.updated_ms))
-        if await kept.adopt(read, task, events) and isinstance(planned, Ok) and not task.is_terminal:
-            self._running.take_up(task, planned.ok_value, context, level=1, is_attached=bool(task.runs))
+        is_ours = await kept.adopt(read, task, events)
+        return (task, planned.ok_value) if is_ours and isinstance(planned, Ok) and not task.is_terminal else None
 
 
 def _planned(task: Task, context: AdmissionContext) -> Result[Plan, OhmError]:

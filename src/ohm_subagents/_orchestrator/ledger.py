@@ -11,7 +11,7 @@ from ohm_subagents._orchestrator.spending import NOTHING, BudgetExceeded, Reserv
 from ohm_subagents.contract.account import Remaining
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from ohm_subagents._plugins.backends.gate import RequestNeed
     from ohm_subagents.contract.errors import OhmError
@@ -97,13 +97,24 @@ class Ledger:
                 wanted.last_of = "requests"
         return wanted
 
+    def expect(self) -> Callable[[], None]:
+        """Let every request wait until the returned function is called: a run that goes on may have made some."""
+        limits = [one for one in self.budgets if one.limits_requests]
+        for one in limits:
+            one.unheard += 1
+
+        def heard() -> None:
+            while limits:
+                limits.pop().unheard -= 1
+            self._wake()
+
+        return heard
+
     def release(self, reservation: Reservation) -> None:
         """Give a reservation back."""
         for one in self.budgets:
             one.hold(reservation, -1)
-        for waiter in self.waiters:
-            waiter.set()
-        self.waiters.clear()
+        self._wake()
 
     def commit(self, reservation: Reservation) -> None:
         """Charge a request whose usage was not reported."""
@@ -163,6 +174,11 @@ class Ledger:
             for name, left, limit in one.left():
                 if 0 < left < limit and (left * 5 <= limit or (name == "requests" and left == 1)):
                     yield name, left, limit
+
+    def _wake(self) -> None:
+        for waiter in self.waiters:
+            waiter.set()
+        self.waiters.clear()
 
     def _may_spawn(self, level: int) -> bool:
         for one in self.budgets:

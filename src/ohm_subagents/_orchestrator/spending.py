@@ -61,6 +61,7 @@ class Spending:
         level: the depth at which its owner runs.
         wall_at: when the wall clock ends, in seconds of the event loop's clock; infinite before the first run. A wait
             for an answer puts it off.
+        unheard: the runs that go on from another process, and of which nobody knows yet what they have used.
         wall_ends_ms: the same in epoch milliseconds; None before the first run, and without a wall clock.
     """
 
@@ -73,6 +74,7 @@ class Spending:
         self.reserved = Reservation()
         self.wall_at = math.inf
         self.wall_ends_ms: int | None = None
+        self.unheard = 0
         self._parks = 0
         self._parked_at = 0.0
 
@@ -106,6 +108,12 @@ class Spending:
             reserved.cost_usd += sign * reservation.cost_usd
 
     @property
+    def limits_requests(self) -> bool:
+        """Return True if model requests are charged to a limit."""
+        budget = self.budget
+        return any(limit is not None for limit in (budget.requests, budget.tokens, budget.cost_usd))
+
+    @property
     def has_no_more_requests(self) -> bool:
         """Return True if no further request is left, beside those that go on."""
         limit = self.budget.requests
@@ -128,6 +136,8 @@ class Spending:
         """Lower what is `wanted` to what is left, or return what forbids it."""
         if self.has_no_more_requests:
             return self._no_requests(self.budget.requests or 0)
+        if need is not None and self.unheard:
+            return BudgetExceeded("requests", self.spent("requests", self.requests, "model requests"), may_return=True)
         return None if need is None else self._fit_tokens(wanted, need) or self._fit_money(wanted, need)
 
     def _fit_tokens(self, wanted: Reservation, need: RequestNeed) -> BudgetExceeded | None:

@@ -10,6 +10,7 @@ import anyio
 from ohm_subagents.contract.wire import (
     AnswerMessage,
     CancelRun,
+    CaughtUp,
     EventReported,
     ResultReported,
     RunMessage,
@@ -24,7 +25,7 @@ from ohm_subagents.remote.workspaces import reported
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ohm_subagents.contract.wire import RunReport, WireRun
+    from ohm_subagents.contract.wire import AttachRun, RunReport, WireRun
     from ohm_subagents.plugin import Backend, Result, RunEvent, RunOutput
     from ohm_subagents.remote.run_log import Entry
     from ohm_subagents.remote.workspaces import Workspaces
@@ -74,13 +75,16 @@ class HostedRun:
             case _:
                 pass
 
-    def replay(self, since: int) -> None:
-        """Tell a submitter that comes later what it has missed after this report, and ask it what is not over."""
+    def replay(self, message: AttachRun) -> None:
+        """Tell a submitter that comes later what it has missed, and ask it what is not over."""
+        since = message.since
         for entry in self.log.since(since):
             if entry.is_history:
                 self._told(self, entry)
         self._inbox.tell_open()
         self.asks.ask_again(since)
+        if message.tells_end:
+            self._add(CaughtUp(run_key=self.key, n=self.log.next_n))
 
     async def serve(self, backend: Backend, workspaces: Workspaces, env: Mapping[str, str]) -> None:
         """Run it to its end, which is the last report of the log."""

@@ -197,8 +197,8 @@ class Runner:
                 run = HostedRun(key, wire_run, owner=owner, told=self._tell, max_unsent=self._max_unsent)
                 self._runs[key] = run
                 self._group.start_soon(self._host, run)
-            case AttachRun(run_key=key, since=since):
-                self._attach(key, since, owner)
+            case AttachRun():
+                self._attach(message, owner)
             case RunMessage(run_key=key) if key in self._runs:
                 self._runs[key].take(message)
             case _:
@@ -218,13 +218,13 @@ class Runner:
         if not self._runs:
             self._emptied.set()
 
-    def _attach(self, key: str, since: int, owner: str) -> None:
-        run = self._runs.get(key)
+    def _attach(self, message: AttachRun, owner: str) -> None:
+        run = self._runs.get(message.run_key)
         if run is None:
-            self._owner(owner).tell(RunUnknown(run_key=key))
+            self._owner(owner).tell(RunUnknown(run_key=message.run_key))
             return
         run.owner = owner
-        run.replay(since)
+        run.replay(message)
 
     def _tell(self, run: HostedRun, entry: Entry) -> None:
         self._owner(run.owner).tell(entry)

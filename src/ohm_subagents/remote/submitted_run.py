@@ -12,7 +12,9 @@ from ohm_subagents.contract.wire import (
     AskMessage,
     AttachRun,
     CancelRun,
+    CaughtUp,
     EventReported,
+    RequestAsked,
     ResultReported,
     StartRun,
     SteerAnswered,
@@ -81,7 +83,7 @@ class SubmittedRun:
 
     async def attach(self, since: int, *, cancel_s: float) -> Result[RunOutput, OhmError]:
         """Go on with a run that another process began, from what it reported after `since`."""
-        return await self._play(AttachRun(run_key=self._key, since=since), since, cancel_s)
+        return await self._play(AttachRun(run_key=self._key, since=since, tells_end=True), since, cancel_s)
 
     async def _play(self, first: RunMessage, since: int, cancel_s: float) -> Result[RunOutput, OhmError]:
         self._link.open(self._key, self, since=since)
@@ -152,6 +154,8 @@ class SubmittedRun:
                     self._take(report)
         if events:
             self._record(events, reports[-1].n)
+        if self._feed is not None and _catches_up(reports):
+            self._feed.caught_up()
         self._acknowledge()
 
     def _record(self, events: Sequence[RunEvent], n: int) -> None:
@@ -233,6 +237,14 @@ class SubmittedRun:
         self._offered += 1
         self._link.send(SteerRun(run_key=self._key, offer=self._offered, text=text, is_last=True))
         return True
+
+
+def _catches_up(reports: Sequence[RunReport]) -> bool:
+    """Return True if a run has told all that it did, and waits for no model request, whose gate would say so itself."""
+    left = {one.ask for one in reports if isinstance(one, AskLeft)}
+    if any(isinstance(one, RequestAsked) and one.ask not in left for one in reports):
+        return False
+    return any(isinstance(one, CaughtUp | ResultReported) for one in reports)
 
 
 def _ignore(_is_taken: bool) -> None:  # noqa: FBT001  an answer is yes or no

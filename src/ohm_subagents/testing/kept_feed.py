@@ -31,6 +31,9 @@ class KeptFeed:
         for event in events:
             sink.emit(event)
 
+    def caught_up(self) -> None:
+        """Nobody shares a budget with the run."""
+
     def again(self) -> KeptFeed:
         """Return the feed of the same run where it is begun once more."""
         return KeptFeed(f"{self.key}+")

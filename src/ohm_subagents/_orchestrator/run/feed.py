@@ -47,6 +47,10 @@ class RecordedFeed:
             if not self._record.holds_text:
                 self._record.add(FeedRead(key=self.key, position=position))
 
+    def caught_up(self) -> None:
+        """Note that all was recorded that the run did in another process (`RunFeed`)."""
+        self._record.caught_up()
+
     async def stored(self) -> int:
         """Wait until what is recorded so far is stored, and return its position (`RunFeed`)."""
         read = self._record.task.activity.feed

@@ -67,7 +67,9 @@ class RequestGate:
         return self._approvals()
 
     def open(self) -> OhmError | None:
-        """Reserve the first request, or return why the run may not begin."""
+        """Reserve the first request, or return why the run may not begin; one that goes on has begun."""
+        if self._record.on_caught_up is not None:
+            return None
         reserved = self._ledger.reserve()
         if isinstance(reserved, BudgetExceeded):
             self._refused(reserved)
@@ -81,6 +83,16 @@ class RequestGate:
         if held is not None:
             give_back = self._ledger.release if is_counted else self._ledger.commit
             give_back(held)
+        if self._record.on_caught_up is not None:
+            self._count_unknown()
+
+    def _count_unknown(self) -> None:
+        """Count a request of a run that was lost before it was heard: it may have had one out, if one was left."""
+        reserved = self._ledger.reserve()
+        if isinstance(reserved, Reservation):
+            self._record.add(UsageAdded(usage=ONE_REQUEST))
+            self._ledger.commit(reserved)
+        self._record.caught_up()
 
     @property
     def is_asked(self) -> bool:
@@ -156,6 +168,7 @@ class RequestGate:
         return await self.approvals.tool(name, arguments, call_id, on_wait, judged)
 
     async def _reserve(self, need: RequestNeed) -> Reservation | BudgetExceeded:
+        self._record.caught_up()
         first = self._take()
         if first is not None:
             self._ledger.release(first)

@@ -149,6 +149,7 @@ class LiveTask:
 
     def attach(self) -> None:
         """Let its prompt go on with the run that is open, whose backend has outlived the process that began it."""
+        self.record.on_caught_up = self.caller.ledger.expect()
         *earlier, run = self.task.runs
         self.asked.is_attached, self.asked.is_follow_up = True, run.is_follow_up
         if run.is_follow_up:  # the outcome of the task is that of its own prompt

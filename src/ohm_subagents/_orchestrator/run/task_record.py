@@ -43,6 +43,7 @@ class TaskRecord:
         ledger: the budgets that the task is charged to; None where they limit nothing of it.
         level: the depth at which it runs.
         started: the tasks that its subagent has started in this process.
+        on_caught_up: called once all is known that its run did in another process; None for one that has begun here.
     """
 
     __slots__ = (
@@ -56,6 +57,7 @@ class TaskRecord:
         "ledger",
         "level",
         "observers",
+        "on_caught_up",
         "on_settled",
         "started",
         "task",
@@ -74,6 +76,7 @@ class TaskRecord:
         self._held: list[tuple[TaskRecord, Task, Event]] | None = None
         self.observers = observers
         self.on_settled: Callable[[], None] = _nothing
+        self.on_caught_up: Callable[[], None] | None = None
         self.clock = clock
         self._store = store
         self._redactor = redactor
@@ -128,7 +131,14 @@ class TaskRecord:
         self.observers.leave(self.task)
         self._over()
 
+    def caught_up(self) -> None:
+        """Note that all is known that its run did in another process, if it goes on from there."""
+        on_caught_up, self.on_caught_up = self.on_caught_up, None
+        if on_caught_up is not None:
+            on_caught_up()
+
     def _over(self) -> None:
+        self.caught_up()
         on_settled, self.on_settled = self.on_settled, _nothing  # break the cycle: both are freed at once
         on_settled()
 

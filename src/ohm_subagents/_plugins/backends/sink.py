@@ -43,6 +43,13 @@ class RunFeed(Protocol):
         """
         ...
 
+    def caught_up(self) -> None:
+        """Note that an attached run has told all that it did while nobody heard it, and has no model request open.
+
+        Until then, or until it asks for a request, none is granted to those that share a budget with it.
+        """
+        ...
+
     def again(self) -> RunFeed:
         """Return the feed of the same run where it is begun once more: with another key, and numbered from 1 on."""
         ...

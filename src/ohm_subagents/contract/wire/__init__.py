@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         AskLeft,
         AskMessage,
         CallAsked,
+        CaughtUp,
         EventReported,
         RequestAsked,
         ResultReported,
@@ -98,6 +99,7 @@ __all__ = [
     "CallbackLeft",
     "CallbackMessage",
     "CancelRun",
+    "CaughtUp",
     "CommandAnswered",
     "CommandShown",
     "EventReported",
@@ -179,7 +181,7 @@ __getattr__, __dir__ = lazy_names(
         "Granted Refused RetryJudged RunMessage StartRun SteerRun ToolProgressed ToolReturned UnknownMessage "
         "WireImage WireMessage WireObject",
         "contract.wire.replies": "WireCommandRejected WireItemRejected WireStartReply",
-        "contract.wire.reports": "AskLeft AskMessage CallAsked EventReported RequestAsked ResultReported "
+        "contract.wire.reports": "AskLeft AskMessage CallAsked CaughtUp EventReported RequestAsked ResultReported "
         "RunReport RunUnknown SteerAnswered SteeringClosed SteeringOpened ThrottleReported ToolCalled",
         "contract.wire.run": "WireExchange WireRun WireSpec WireTool Workspace",
         "contract.wire.serving": "AskStatus AskingMessage CommandAnswered CommandShown EventTold ExecuteCommand "

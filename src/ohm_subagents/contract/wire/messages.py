@@ -53,6 +53,8 @@ class AttachRun(RunMessage):
 
     since: int = 0
     """The number of the last report that the submitter has."""
+    tells_end: bool = False
+    """`CaughtUp` is to follow what the run has to tell, and what it asks again."""
     kind: Literal["attach"] = "attach"
 
 

@@ -128,6 +128,13 @@ class AskLeft(RunReport):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CaughtUp(RunReport):
+    """The submitter has heard what the run did before it was attached to, and what it waits for."""
+
+    kind: Literal["caught_up"] = "caught_up"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SteeringOpened(RunReport):
     """The run takes follow-ups from now on."""
 
