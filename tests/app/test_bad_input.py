@@ -1,6 +1,7 @@
 """Bad input: one clear sentence, a code, a category, and nothing raised."""
 
 import re
+from pathlib import Path
 
 import anyio
 import pytest
@@ -172,6 +173,14 @@ async def test_wrong_backend_options_name_the_key_and_the_value():
 
     assert (error.code, error.resolved_category) == (ErrorCode.BACKEND_OPTIONS_INVALID, "validation")
     assert error.message == "'subagents.backends.none.speed' is not an option of backend 'none'."
+
+
+async def test_a_working_directory_that_is_none_is_told_as_soon_as_the_ohm_is_open(tmp_path):
+    for cwd in (tmp_path / "missing", Path(__file__)):
+        async with Ohm.open(env=HERMETIC, config={"subagentBackend": "none"}, cwd=cwd) as ohm:
+            [told] = ohm.diagnostics
+        assert (told.subject, told.severity) == ("cwd", "error")
+        assert told.message == f"The working directory '{cwd}' is not a readable directory."
 
 
 class TestOnAsyncio:

@@ -15,6 +15,7 @@ from ohm_subagents._config.load import CONFIG_FILE, DEFAULT, LoadedConfig, load_
 from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents._config.trust import read_trust
 from ohm_subagents._orchestrator.admission.context import AdmissionContext
+from ohm_subagents._orchestrator.admission.refusals import directory_fault
 from ohm_subagents._orchestrator.observe.log import LogObserver
 from ohm_subagents._plugins.backends.context import BackendContext
 from ohm_subagents._plugins.backends.fallback import with_fallback
@@ -82,6 +83,8 @@ class Assembly:
     @property
     def diagnostics(self) -> Iterator[Diagnostic]:
         """Everything that was not honoured as written, in the order in which it was read."""
+        if (fault := directory_fault(self.sources.cwd)) is not None:
+            yield Diagnostic(subject="cwd", message=fault.message, advice=fault.advice, severity="error")
         yield from self.trust().diagnostics()
         if isinstance(self.loaded, Ok):
             yield from self.loaded.ok_value.diagnostics

@@ -59,7 +59,8 @@ class OpenOptions(ProgramObjects, total=False):
     """The keyword arguments of `Ohm.open`; all may be left out."""
 
     cwd: Path | str | None
-    """The directory that subagents work in; that of the process by default."""
+    """The directory that subagents work in; that of the process by default. One that cannot be read is among
+    `diagnostics`, and the answer of each run on a backend that works on files."""
     config: ConfigSource
     """A mapping or the path of a file, in place of the user's and the project's ohm.json."""
     env: Mapping[str, str] | None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -27,8 +26,6 @@ from ohm_subagents.contract.replies import ItemRejected
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from ohm_subagents._orchestrator.admission.context import AdmissionContext, ResolvedProfile
     from ohm_subagents._orchestrator.admission.inheritance import Inheritance
     from ohm_subagents._orchestrator.admission.launches import Settings
@@ -180,9 +177,8 @@ def _refused(item: StartItem, prompt: str, outline: Outline, context: AdmissionC
     overruled_by = overruled(profile, context.config.subagents.permissions, context.host.permission(request))
     if overruled_by is not None or isinstance(planned, Err):
         return overruled_by or planned.err()
-    cwd = planned.ok_value.spec.cwd
     is_read = Capability.FILES in planned.ok_value.capabilities
-    return refusals.unreadable(cwd) if is_read and not _is_readable(cwd) else None
+    return refusals.directory_fault(planned.ok_value.spec.cwd) if is_read else None
 
 
 def _outline(
@@ -284,7 +280,3 @@ def _unable(
 def _with_finalize(profile: Profile, names: tuple[str, ...]) -> tuple[str, ...]:
     """Add the tool that hands in an answer where the profile demands one, whatever its lists name."""
     return (*names, FINALIZE) if profile.finalize and FINALIZE not in names else names
-
-
-def _is_readable(cwd: Path) -> bool:
-    return os.path.isdir(cwd) and os.access(cwd, os.R_OK | os.X_OK)

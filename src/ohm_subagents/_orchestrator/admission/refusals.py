@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
@@ -72,6 +73,11 @@ def unreadable(cwd: Path) -> OhmError:
         message=f"The working directory '{cwd}' is not a readable directory.",
         advice="Give an existing directory that this process may read.",
     )
+
+
+def directory_fault(cwd: Path) -> OhmError | None:
+    """Return the refusal of a directory that cannot be read; None for one that can."""
+    return None if os.path.isdir(cwd) and os.access(cwd, os.R_OK | os.X_OK) else unreadable(cwd)
 
 
 def duplicate(task_id: TaskId) -> OhmError:
