@@ -49,7 +49,7 @@ def predicted_s(plan):
 
 
 def outcome(fleet):
-    """What a fleet has done so far; each law that it breaks raises on the way."""
+    """The deeds of a fleet so far; each law that it breaks raises on the way."""
     return {
         "hours": round(fleet.now / 3600, 1),
         **{what: fleet.count[what] for what in COUNTED},
