@@ -186,3 +186,38 @@ async def test_the_first_of_many_tasks_ends_while_the_last_ones_begin():
                 group.start_soon(ohm.run, "finder", "p")
     assert said.count("end") == 250
     assert said.index("end") < 250 - 50, "else a runner elsewhere would wait for the last one of a burst"
+
+
+async def test_the_first_of_many_tasks_begins_before_the_last_calls_are_planned():
+    planned = []
+
+    async def act(_request, _sink):
+        planned.append(ohm.store.count())
+        await anyio.lowlevel.checkpoint()
+        return "done"
+
+    config = {"subagentBackend": "acting"}
+    async with Ohm.open(env=HERMETIC, config=config, plugins=[ActingBackend(act)]) as ohm:
+        await ohm.run("finder", "p")  # which opens the backend
+        async with anyio.create_task_group() as group:
+            for _ in range(150):
+                group.start_soon(ohm.run, "finder", "p")
+    assert len(planned) == 151
+    assert planned[1] < 100, "else a runner elsewhere would have nothing to do while a burst is planned"
+
+
+async def test_calls_that_are_cancelled_before_their_turn_hold_up_no_others():
+    ended = []
+
+    async def call(number):
+        with anyio.CancelScope() as scope:
+            if number % 5 == 0:  # among them, each one that sees to the turn of others
+                scope.cancel()
+            ended.append((await ohm.run("finder", "p")).is_ok())
+
+    async with Ohm.open(env=HERMETIC, config={"subagentBackend": "none"}) as ohm:
+        with anyio.fail_after(60):
+            async with anyio.create_task_group() as group:
+                for number in range(150):
+                    group.start_soon(call, number)
+    assert ended == [True] * 120

@@ -11,6 +11,7 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from ohm_subagents._concurrency.own_loop import OwnEventLoop
+from ohm_subagents._concurrency.turnstile import Turnstile
 from ohm_subagents._orchestrator.admission import refusals
 from ohm_subagents._orchestrator.admission.batch import background_after_ms, plan_all
 from ohm_subagents._orchestrator.admission.context import label
@@ -22,8 +23,8 @@ from ohm_subagents._orchestrator.observe.observers import subscribed
 from ohm_subagents._orchestrator.run.live import LiveTask
 from ohm_subagents._orchestrator.waiting import WaitEnd, cancel_all, end_call, is_later, seconds, wait_answered
 from ohm_subagents._plugins.backends.fallback import INTERACTIVE_SDK
-from ohm_subagents._plugins.suites.interface import SessionTask
-from ohm_subagents.contract.commands import AnswerRequest, Cancel, GetTasks, Send, Start, Wait
+from ohm_subagents._plugins.suites.interface import Progress, SessionTask
+from ohm_subagents.contract.commands import AnswerRequest, Cancel, Command, GetTasks, Send, Start, Wait
 from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.limits import Budget
 from ohm_subagents.contract.replies import (
@@ -49,9 +50,7 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.answering import Answering
     from ohm_subagents._orchestrator.running import Admitted, RunningTasks
     from ohm_subagents._plugins.stores import Store
-    from ohm_subagents._plugins.suites.interface import Progress
     from ohm_subagents._plugins.suites.observer import Observer
-    from ohm_subagents.contract.commands import Command
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import SessionId
     from ohm_subagents.contract.task import Task
@@ -73,6 +72,7 @@ class Orchestrator:
         self._running = running
         self.store = store
         self._own_loop = OwnEventLoop()
+        self._turnstile = Turnstile()
 
     async def execute(
         self,
@@ -119,6 +119,8 @@ class Orchestrator:
                         return await self._answering.reply(command)
 
     async def _start(self, command: Start, context: AdmissionContext, backend: str, call: CommandCall) -> Reply:
+        await self._turnstile.passed()
+        self.check_open()
         if command.background and not (command.by_program or context.config.subagents.async_start == "allow"):
             return CommandRejected(error=refusals.ASYNC_REFUSED, backend=backend, items=command.items)
         mistyped = refusals.mistyped("budget", command.budget, Budget)
@@ -130,7 +132,6 @@ class Orchestrator:
             return CommandRejected(error=refusals.not_running(f"{parent}"), backend=backend, items=command.items)
         plans = plan_all(command, context, caller=caller, is_busy=self._running.is_busy, newest=self._running.newest)
         admitted: list[Admitted] = []
-
         background = command.background
 
         def reply() -> StartReply:
@@ -146,10 +147,9 @@ class Orchestrator:
         try:
             if started and not background and not call.is_aborted:
                 answered = partial(call.wait, partial(wait_answered, started), started)
+                later_ms = background_after_ms(command, context.config.subagents)
                 with self._running.in_line(started[0], partial(call.show, reply)):
-                    background = await is_later(
-                        answered, than_ms=background_after_ms(command, context.config.subagents)
-                    )
+                    background = await is_later(answered, than_ms=later_ms)
         finally:
             end_call(started, observers, background=background)
         return reply()
