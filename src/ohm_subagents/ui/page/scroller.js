@@ -5,7 +5,7 @@ const SPARE = 6;
 const USUAL_HEIGHT = 56;
 
 export class Scroller {
-  /** `draw(index)` makes a row; `placed()` is called after rows were drawn or dropped. */
+  /** `draw(index)` makes a row; `placed(rows)` is called with those that have come into sight or have changed. */
   constructor(label, role, draw, placed = () => {}) {
     this.rows = node("div", { class: "rows", role, "aria-label": label });
     this.box = node("div", { class: "scroller" }, this.rows);
@@ -14,7 +14,10 @@ export class Scroller {
     this.total = 0;
     this.shown = new Map();
     this.box.addEventListener("scroll", () => this.place(), { passive: true });
-    this.watch = new ResizeObserver(() => this.refresh());
+    this.watch = new ResizeObserver(() => {
+      this.refresh();
+      this.resized?.();
+    });
     this.watch.observe(this.box);
   }
 
@@ -41,20 +44,21 @@ export class Scroller {
     const focused = this.focused;
     this.total = total;
     this.rows.style.setProperty("--total", total);
-    const [first, last] = this.sight;
+    const [first, last] = this.sight, changed = [];
     for (const [index, row] of this.shown) {
       if (index < first || index > last) continue;
       const fresh = this.made(index);
       if (fresh.drawn === row.drawn) continue;
       row.replaceWith(fresh);
       this.shown.set(index, fresh);
+      changed.push(fresh);
     }
-    this.place();
+    this.place(changed);
     if (focused >= 0 && this.focused < 0) this.shown.get(focused)?.focus({ preventScroll: true });
   }
 
   /** Draw the rows that have come into sight, in their order, and drop those that have left it. */
-  place() {
+  place(changed = []) {
     const [first, last] = this.sight;
     for (const [index, row] of this.shown) {
       if (index >= first && index <= last) continue;
@@ -65,9 +69,10 @@ export class Scroller {
       if (this.shown.has(index)) continue;
       const row = this.made(index);
       this.shown.set(index, row);
+      changed.push(row);
       this.rows.insertBefore(row, this.shown.get(index + 1) ?? null);
     }
-    this.placed();
+    this.placed(changed);
   }
 
   made(index) {

@@ -26,7 +26,8 @@ export class Tree {
     this.chosen = chosen;
     this.tree = [];
     this.timeline = new Timeline();
-    this.scroller = new Scroller("Tasks of this start", "tree", (index) => this.row(index), () => this.paint());
+    this.scroller = new Scroller("Tasks of this start", "tree", (index) => this.row(index), (rows) => this.paint(rows));
+    this.scroller.resized = () => this.tree.length && this.repaint();
     this.scale = node("canvas", { class: "scale", "aria-hidden": "true" });
     this.sums = node("p", { class: "sums" });
     this.tip = node("div", { class: "tip", hidden: true, "aria-hidden": "true" });
@@ -41,7 +42,7 @@ export class Tree {
 
   zoomButtons() {
     const button = (label, text, zoom) => node("button", { type: "button", class: "small", "aria-label": label, title: label,
-      onclick: () => { zoom(); this.scroller.place(); } }, text);
+      onclick: () => { zoom(); this.repaint(); } }, text);
     return node("div", { class: "zoom", role: "group", "aria-label": "Timeline" },
       button("Earlier", "‹", () => this.timeline.zoom(1, -0.5)), button("Zoom in", "+", () => this.timeline.zoom(0.5)),
       button("Zoom out", "−", () => this.timeline.zoom(2)), button("Later", "›", () => this.timeline.zoom(1, 0.5)),
@@ -56,6 +57,7 @@ export class Tree {
     this.element.style.setProperty("--tasks", this.tree.length);
     this.sum();
     this.scroller.refresh(this.tree.length);
+    this.repaint();
   }
 
   /** Say how the whole start stands, and lead to those that need somebody. */
@@ -89,13 +91,18 @@ export class Tree {
     node("span", { class: "unseen" }, this.timeline.words(row.id)));
   }
 
-  paint() {
-    if (!this.tree.length) return;
-    const colours = spanColours();
-    this.timeline.paintScale(this.scale, colours);
-    for (const canvas of this.scroller.rows.querySelectorAll("canvas")) {
-      this.timeline.paint(canvas, canvas.dataset.task, colours);
-    }
+  /** Draw the spans of rows. */
+  paint(rows) {
+    if (!rows.length) return;
+    this.colours ??= spanColours();
+    for (const row of rows) this.timeline.paint(row.querySelector("canvas"), row.dataset.task, this.colours);
+  }
+
+  /** Draw the spans of all rows in sight, after the window of time or the colours have changed. */
+  repaint() {
+    this.colours = spanColours();
+    this.timeline.paintScale(this.scale, this.colours);
+    this.paint([...this.scroller.shown.values()]);
   }
 
   clicked(event) {
@@ -119,7 +126,7 @@ export class Tree {
     if (!canvas || !(event.ctrlKey || event.metaKey)) return;
     event.preventDefault();
     this.timeline.zoom(event.deltaY < 0 ? 0.8 : 1.25, 0, event.offsetX / canvas.clientWidth);
-    this.scroller.place();
+    this.repaint();
   }
 
   /** Draw what the passing time has changed. */
@@ -127,6 +134,7 @@ export class Tree {
     if (this.tree.every((row) => row.ended_ms !== null)) return;
     this.sum();
     this.scroller.refresh();
+    this.repaint();
   }
 
   /** Move the focus by a number of rows. */
