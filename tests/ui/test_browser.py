@@ -1,0 +1,164 @@
+"""The page of `ohm ui` in a real browser, beside the processes whose tasks it shows."""
+
+import anyio
+import pytest
+import shown_tasks
+import ui_scene
+from browsers import PATIENCE_MS, PHONE, browser, opened, page_server, port_of
+from forking import forked
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with browser() as chromium:
+        yield chromium
+
+
+@pytest.fixture(scope="module")
+def see():
+    """Playwright's assertions, which wait for what they assert."""
+    sync_api = pytest.importorskip("playwright.sync_api")
+    sync_api.expect.set_options(timeout=PATIENCE_MS)
+    return sync_api.expect
+
+
+@pytest.fixture
+def scene(tmp_path):
+    """A batch in another process, and a page: `ids`, `address`."""
+    with ui_scene.scene_in_a_process(tmp_path) as (ids, _), page_server(tmp_path) as address:
+        yield ids, address
+
+
+def row(page, text):
+    return page.get_by_role("treeitem").filter(has_text=text)
+
+
+def test_a_batch_of_another_process_is_watched_cancelled_answered_and_sent_to(chromium, see, scene, tmp_path):
+    _, address = scene
+    page = opened(chromium, address)
+    page.get_by_role("link", name="Find out how answers are cut").click()
+    see(page.get_by_role("treeitem")).to_have_count(5)
+    see(row(page, "failing")).to_contain_text("The model gave up.")
+    see(row(page, "sleeper")).to_contain_text("running")
+
+    transcript = page.get_by_role("region", name="Transcript")
+    row(page, "asker").click()
+    see(page.get_by_role("heading", level=1)).to_contain_text("The asker of the batch")
+    page.keyboard.press("s")
+    page.keyboard.type("and where is it tested?")
+    page.keyboard.press("Control+Enter")
+    see(page.get_by_text("The follow-up was sent.")).to_be_visible()
+    page.get_by_role("button", name="Approve once").click()
+    see(transcript).to_contain_text("You said: and where is it tested?")
+    see(page.get_by_role("region", name="Waiting for an answer")).to_be_hidden()
+
+    row(page, "sleeper").click()
+    see(page.get_by_role("heading", level=1)).to_contain_text("The sleeper of the batch")
+    page.get_by_role("button", name="Cancel task").click()
+    see(row(page, "sleeper")).to_contain_text("cancelled")
+
+    row(page, "reader").click()
+    see(transcript.get_by_role("heading", name="Where output is cut")).to_be_visible()
+    see(transcript.get_by_role("cell", name="answer.py")).to_be_visible()
+    see(transcript).to_contain_text("read src/answer.py")
+    assert page.faults == []
+
+
+def test_a_page_left_open_goes_on_after_a_restart_of_the_server(chromium, see, tmp_path):
+    with ui_scene.scene_in_a_process(tmp_path) as (ids, _):
+        with page_server(tmp_path) as address:
+            page = opened(chromium, address)
+            see(page.get_by_role("status").first).to_have_text("live")
+        see(page.get_by_role("status").first).to_contain_text("not connected")
+        with page_server(tmp_path, port_of(address)):
+            see(page.get_by_role("status").first).to_have_text("live")
+            page.get_by_role("link", name="The sleeper of the batch").click()
+            page.get_by_role("button", name="Cancel task").click()
+            see(row(page, "sleeper")).to_contain_text("cancelled")
+            assert page.url.endswith(ids["sleeper"])
+
+
+def test_the_address_holds_search_and_filters_and_keys_do_all_of_it(chromium, see, scene):
+    _, address = scene
+    page = opened(chromium, address)
+    see(page.get_by_role("listitem")).to_have_count(5)
+    page.keyboard.press("/")
+    page.keyboard.type("batch")
+    page.wait_for_url("**/?q=batch")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="failed").click()
+    page.wait_for_url("**/?q=batch&status=failed")
+    see(page.get_by_role("listitem")).to_have_count(1)
+    page.reload()
+    see(page.get_by_role("listitem")).to_have_count(1)
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/tasks/*")
+    see(page.get_by_role("heading", level=1)).to_contain_text("The failing of the batch")
+    page.keyboard.press("k")
+    page.keyboard.press("Enter")
+    page.keyboard.press("a")
+    see(page.get_by_role("button", name="Approve once")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    see(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("c")
+    see(page.get_by_role("row").filter(has_text="finder")).to_contain_text("$0.0031")
+    page.get_by_role("button", name="model", exact=True).click()
+    see(page.get_by_role("rowheader", name="openai/gpt-5-mini")).to_be_visible()
+    assert page.faults == []
+
+
+HARMFUL = (
+    '<img src=x onerror="document.title=1"><script>document.title=2</script> [x](javascript:alert(1)) \u202egnp.exe'
+)
+
+
+def test_what_a_model_or_a_person_writes_is_text_and_never_markup(chromium, see, tmp_path):
+    async def seed():
+        async with ui_scene.opened(tmp_path) as ohm:
+            done = await ohm.run("task", HARMFUL, description=HARMFUL)
+            await ohm.store.flush()
+            return done.unwrap().task_id
+
+    task_id = anyio.run(seed, backend="trio")  # asyncio's loop is the browser's
+    with page_server(tmp_path) as address:
+        page = opened(chromium, address)
+        see(page.get_by_role("listitem")).to_contain_text("<img src=x")
+        page.goto(f"{address.split('/?')[0]}/tasks/{task_id}")
+        see(page.get_by_role("region", name="Transcript")).to_contain_text("<script>document.title=2</script>")
+        assert (
+            page.locator("main :is(img, script, iframe, [onerror], [href^='javascript'], [style*='url'])").count() == 0
+        )
+        assert "\u202e" not in page.inner_text("body")
+        assert page.faults == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_shows_all_of_a_task_in_its_width(chromium, see, scene, scheme):
+    ids, address = scene
+    page = opened(chromium, address, viewport=PHONE, color_scheme=scheme)
+    for path in ("/", f"/tasks/{ids['lead']}", "/cost"):
+        page.goto(address.split("/?")[0] + path)
+        see(page.get_by_role("status").first).to_have_text("live")
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def test_of_many_rows_only_those_in_sight_are_drawn(chromium, see, tmp_path):
+    with forked(shown_tasks.__file__, f"{tmp_path}", "120", "1500") as keeper, page_server(tmp_path) as address:
+        start = keeper.stdout.readline().strip()
+        page = opened(chromium, address)
+        see(page.get_by_role("listitem").first).to_contain_text("tokens")
+        page.locator(".scroller").evaluate("(box) => { box.scrollTop = box.scrollHeight; }")
+        see(page.get_by_role("listitem").last).to_have_attribute("aria-posinset", "1621")
+        see(page.get_by_role("listitem").last).to_contain_text("$")
+        assert page.get_by_role("listitem").count() < 60
+        page.goto(f"{address.split('/?')[0]}/tasks/{start}")
+        see(page.get_by_role("region", name="Tree and timeline")).to_contain_text("121 tasks")
+        page.get_by_role("button", name="1 waiting for your answer").click()
+        see(page.get_by_role("heading", level=1)).to_contain_text("Rewrite the changelog for readers")
+        assert page.get_by_role("treeitem").count() < 60
+        assert page.faults == []
