@@ -2,12 +2,15 @@
 
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
 
 import anyio
 import pytest
 
 from ohm_subagents.backends.in_process.programs import find_ripgrep
+from ohm_subagents.backends.in_process.tools.place import Place
+from ohm_subagents.backends.in_process.tools.text_file import open_text, write_file
 
 pytestmark = pytest.mark.anyio
 
@@ -162,6 +165,28 @@ async def test_no_race_between_a_directory_and_a_link_leads_outside(desk, tool, 
     assert not [text for text in seen if "secret" in text.replace("secret harmless", "") or "Replaced" in text]
     assert len(seen) > 1, "there was a race"
     assert {file.read_text() for file in desk.cwd.glob("*/a.txt")} == {"harmless\n", "secret\n"}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="renameat2 is Linux's")
+async def test_of_two_thousand_reads_and_writes_in_a_race_none_is_outside(desk):
+    desk.put("sub/a.txt", "harmless\n")
+    outside = desk.put("../outside/a.txt", "secret\n").resolve()
+    (desk.cwd / "link").symlink_to(outside.parent)
+    a, b = (Place(root=desk.cwd, path=desk.cwd / "sub" / name) for name in ("a.txt", "b.txt"))
+    command = [sys.executable, "-c", EXCHANGE, str(os.getpid())]
+    read = set()
+    async with await anyio.open_process(command, cwd=desk.cwd) as racer:
+        assert await racer.stdout.receive()
+        for number in range(2000):
+            with suppress(OSError):
+                write_file(b, b"%d" % number)
+            with suppress(OSError), open_text(a) as file:
+                read.add(file.read())
+        racer.kill()
+    assert read <= {b"harmless\n"}
+    assert [entry.name for entry in outside.parent.iterdir()] == ["a.txt"]
+    assert outside.read_text() == "secret\n"
 
 
 async def test_an_absolute_path_inside_cwd_is_fine(desk):

@@ -2,12 +2,14 @@
 
 import io
 import os
+import socket
 import stat
 
 import anyio
 import pytest
 from anyio import from_thread, to_thread
 
+from ohm_subagents.backends.in_process.tools import edit
 from ohm_subagents.backends.in_process.tools.place import Place
 from ohm_subagents.backends.in_process.tools.text_file import raw_lines, write_file
 
@@ -133,6 +135,84 @@ def test_a_link_put_there_after_the_path_was_resolved_is_not_written_through(tmp
     assert [entry.name for entry in outside.iterdir()] == ["a.txt"]
     assert (outside / "a.txt").read_text() == "theirs"
     assert sorted(entry.name for entry in root.iterdir()) == ["file", "link"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"), [("write", {"content": "new"}), ("edit", {"oldText": "old", "newText": "new"})]
+)
+async def test_what_else_is_linked_to_a_file_keeps_its_bytes(desk, tool, arguments):
+    outside = desk.cwd.parent / "outside.txt"
+    outside.write_text("old")
+    os.link(outside, desk.cwd / "a.txt")
+    assert (await desk.use("read", path="a.txt")).text == "old"
+    assert (await desk.use(tool, path="a.txt", **arguments)).kind == "success"
+    assert ((desk.cwd / "a.txt").read_text(), outside.read_text()) == ("new", "old")
+
+
+def _written_over(file):
+    file.write_text("old, and more")
+
+
+def _put_in_its_place(file):
+    other = file.with_name("other")
+    other.write_text("old")
+    other.rename(file)
+
+
+@pytest.mark.parametrize(("change", "left"), [(_written_over, "old, and more"), (_put_in_its_place, "old")])
+async def test_a_file_that_changes_while_it_is_edited_keeps_the_change(desk, monkeypatch, change, left):
+    file = desk.put("a.txt", "old")
+
+    def then_written(*given, **options):
+        change(file)
+        write_file(*given, **options)
+
+    monkeypatch.setattr(edit, "write_file", then_written)
+    outcome = await desk.use("edit", path="a.txt", oldText="old", newText="new")
+    sentence = "a.txt was changed by somebody else meanwhile, so nothing was written; read it again."
+    assert (outcome.kind, outcome.text) == ("failed", sentence)
+    assert file.read_text() == left
+    assert [entry.name for entry in desk.cwd.iterdir()] == ["a.txt"]
+
+
+async def test_a_file_that_goes_while_it_is_edited_is_not_made_again(desk, monkeypatch):
+    file = desk.put("a.txt", "old")
+
+    def then_written(*given, **options):
+        file.unlink()
+        write_file(*given, **options)
+
+    monkeypatch.setattr(edit, "write_file", then_written)
+    outcome = await desk.use("edit", path="a.txt", oldText="old", newText="new")
+    assert (outcome.kind, "was changed by somebody else" in outcome.text) == ("failed", True)
+    assert list(desk.cwd.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "sentence"),
+    [
+        ("read", {}, "{0} is not a regular file and cannot be read."),
+        ("edit", {"oldText": "a", "newText": "b"}, "{0} is not a regular file and cannot be read."),
+        ("write", {"content": "x"}, 'Not a regular file: "{0}".'),
+        ("ls", {}, 'Not a directory: "{0}".'),
+        ("grep", {"pattern": "x"}, "{0} is not a regular file and cannot be read."),
+    ],
+)
+@pytest.mark.parametrize("name", ["pipe", "socket"])
+async def test_no_tool_waits_for_a_pipe_or_a_socket(desk, monkeypatch, tool, arguments, sentence, name):
+    monkeypatch.chdir(desk.cwd)
+    with socket.socket(socket.AF_UNIX) as listening:
+        os.mkfifo("pipe")
+        listening.bind("socket")
+        outcome = await desk.use(tool, path=name, **arguments)
+    assert (outcome.kind, outcome.text) == ("failed", sentence.format(name))
+
+
+async def test_a_file_whose_name_is_not_utf8_is_listed_and_searched(desk):
+    (desk.cwd / os.fsdecode(b"caf\xe9.txt")).write_text("needle\n")
+    assert (await desk.use("ls")).text == "caf\ufffd.txt"
+    assert (await desk.use("find", pattern="*.txt")).text == "caf\ufffd.txt"
+    assert (await desk.use("grep", pattern="needle")).text == "caf\ufffd.txt:1: needle"
 
 
 async def test_write_to_a_pipe_is_one_sentence(desk):

@@ -1,5 +1,7 @@
 """`edit`: one exact replacement in a file."""
 
+import os
+
 from anyio import to_thread
 from pydantic import Field
 from pydantic_ai import RunContext, Tool
@@ -37,7 +39,7 @@ async def edit(ctx: RunContext[object], arguments: EditArguments) -> str:
 
 def _replace(place: Place, arguments: EditArguments) -> int:
     """Change the file and say from which line. Runs in a worker thread, to its end."""
-    text = _text(place)
+    text, read = _text(place)
     old, new = arguments.old_text, arguments.new_text
     if "\r\n" in text and old not in text:  # a model writes \n; the file keeps its own line ends
         old, new = (part.replace("\r\n", "\n").replace("\n", "\r\n") for part in (old, new))
@@ -49,16 +51,18 @@ def _replace(place: Place, arguments: EditArguments) -> int:
     if old == new:
         fail(f"oldText and newText are the same, so nothing was changed in {place.shown}.")
     start = text.index(old)
-    write_file(place, (text[:start] + new + text[start + len(old) :]).encode())
+    write_file(place, (text[:start] + new + text[start + len(old) :]).encode(), read=read)
     return text.count("\n", 0, start) + 1
 
 
-def _text(place: Place) -> str:
+def _text(place: Place) -> tuple[str, os.stat_result]:
+    """Return the text of the file, and which file it was."""
     with open_regular(place) as file:
+        read = os.fstat(file.fileno())
         data = file.read(_MAX_BYTES + 1)
     if len(data) > _MAX_BYTES:
         fail(f"{place.shown} is too large; edit takes files of at most {_MAX_BYTES} bytes.")
     try:
-        return data.decode()
+        return data.decode(), read
     except UnicodeDecodeError as error:
         fail(f"{place.shown} is not UTF-8 text, so it cannot be edited.", error)

@@ -1,19 +1,21 @@
 """`grep`: lines that match, in the files of a tree."""
 
-import os.path
+import os
 from collections.abc import Iterator
+from contextlib import suppress
 
 from anyio import to_thread
 from pydantic import Field
 from pydantic_ai import RunContext, Tool
 
+from ohm_subagents.backends.in_process.regular_file import DIRECTORY
 from ohm_subagents.backends.in_process.tools.arguments import Arguments
 from ohm_subagents.backends.in_process.tools.excerpt import clip, head
 from ohm_subagents.backends.in_process.tools.failure import fail
 from ohm_subagents.backends.in_process.tools.globs import glob
 from ohm_subagents.backends.in_process.tools.hits import LINE_CHARS, Hits, Line, Query
 from ohm_subagents.backends.in_process.tools.place import Place, locate
-from ohm_subagents.backends.in_process.tools.text_file import open_text
+from ohm_subagents.backends.in_process.tools.text_file import open_place, open_text
 from ohm_subagents.backends.in_process.tools.tree import TreeSearch
 
 _LIMIT = 100
@@ -59,10 +61,13 @@ def tool(search: TreeSearch) -> Tool[object]:
 
 def _check_start(place: Place) -> None:
     """Refuse to search what is not there, or a file that is not text."""
-    if os.path.isfile(place.path):
-        open_text(place).close()
-    elif not os.path.isdir(place.path):
-        fail(f'There is no file or directory "{place.shown}".')
+    with suppress(PermissionError):  # the search tells what it could not read
+        try:
+            os.close(open_place(place, DIRECTORY | os.O_NOFOLLOW))
+        except NotADirectoryError:
+            open_text(place).close()
+        except FileNotFoundError:
+            fail(f'There is no file or directory "{place.shown}".')
 
 
 def below(start: str, path: str) -> str:

@@ -23,6 +23,7 @@ _PROBE_BYTES: Final = 8192
 _BINARY_PROBE_BYTES: Final = 65_536
 _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _CHECK_EVERY: Final = 1000
+_IDENTITY: Final = ("st_dev", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns")
 
 
 def open_text(place: Place) -> IO[bytes]:
@@ -37,7 +38,12 @@ def open_text(place: Place) -> IO[bytes]:
 
 def open_regular(place: Place) -> BufferedReader:
     """Open a regular file, as above."""
-    handle = open_place(place, READING)
+    try:
+        handle = open_place(place, READING)
+    except OSError as error:
+        if error.errno == errno.ENXIO:  # a socket, or a device that is not there
+            fail(f"{place.shown} is not a regular file and cannot be read.", error)
+        raise
     status = os.fstat(handle)
     if not stat.S_ISREG(status.st_mode):
         os.close(handle)
@@ -55,8 +61,11 @@ def open_place(place: Place, flags: int) -> int:
         raise OSError(error.errno, error.strerror, str(place.path)) from error
 
 
-def write_file(place: Place, data: bytes) -> None:
+def write_file(place: Place, data: bytes, *, read: os.stat_result | None = None) -> None:
     """Replace the whole file at once, or leave it as it was; make missing directories; keep the file's permissions.
+
+    The name gets a new file: what else is linked to the old one keeps its bytes. If the file was `read` before, and is
+    another one or has changed since, the call fails and nothing is written.
 
     Blocks: call it in a worker thread. No link is followed, not even one put there since the path was resolved.
     """
@@ -67,15 +76,18 @@ def write_file(place: Place, data: bytes) -> None:
             with suppress(FileExistsError):
                 os.mkdir(part, dir_fd=handles[-1])
             handles.append(os.open(part, DIRECTORY | os.O_NOFOLLOW, dir_fd=handles[-1]))
-        _replace(handles[-1], name, data)
+        is_same = _replace(handles[-1], name, data, read)
     except OSError as error:  # which knows only the last part of the path
         raise OSError(error.errno, error.strerror, str(place.path)) from error
     finally:
         for handle in handles:
             os.close(handle)
+    if not is_same:
+        fail(f"{place.shown} was changed by somebody else meanwhile, so nothing was written; read it again.")
 
 
-def _replace(directory: int, name: str, data: bytes) -> None:
+def _replace(directory: int, name: str, data: bytes, read: os.stat_result | None) -> bool:
+    """Put a new file in the place of a name; False, and nothing is changed, if that is not the file that was read."""
     mode = _mode_if_writable(directory, name)
     temporary = f".{token_hex(8)}.tmp"
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666, dir_fd=directory)
@@ -84,10 +96,23 @@ def _replace(directory: int, name: str, data: bytes) -> None:
             if mode is not None:
                 os.fchmod(handle, mode)
             file.write(data)
+        if read is not None and not _is_as_read(directory, name, read):
+            os.unlink(temporary, dir_fd=directory)
+            return False
         os.replace(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
     except BaseException:
-        os.unlink(temporary, dir_fd=directory)
+        with suppress(FileNotFoundError):
+            os.unlink(temporary, dir_fd=directory)
         raise
+    return True
+
+
+def _is_as_read(directory: int, name: str, read: os.stat_result) -> bool:
+    try:
+        now = os.stat(name, dir_fd=directory, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return all(getattr(now, one) == getattr(read, one) for one in _IDENTITY)
 
 
 def _mode_if_writable(directory: int, name: str) -> int | None:
