@@ -162,3 +162,26 @@ def test_of_many_rows_only_those_in_sight_are_drawn(chromium, see, tmp_path):
         see(page.get_by_role("heading", level=1)).to_contain_text("Rewrite the changelog for readers")
         assert page.get_by_role("treeitem").count() < 60
         assert page.faults == []
+
+
+def test_an_exported_page_opens_without_a_network(chromium, see, scene, tmp_path):
+    ids, address = scene
+    page = opened(chromium, f"{address}")
+    page.goto(f"{address.split('/?')[0]}/tasks/{ids['lead']}")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Export").click()
+    file = tmp_path / "export.html"
+    download.value.save_as(file)
+
+    page = opened(chromium, "about:blank", offline=True)
+    asked = []
+    page.on("request", lambda request: asked.append(request.url.partition("#")[0]))
+    page.goto(file.as_uri())
+    see(page.get_by_role("treeitem")).to_have_count(5)
+    row(page, "reader").click()
+    see(page.get_by_role("region", name="Transcript")).to_contain_text("Where output is cut")
+    see(page.get_by_role("button", name="Cancel task")).to_be_hidden()
+    page.get_by_role("link", name="Cost").click()
+    see(page.get_by_role("row").filter(has_text="finder")).to_contain_text("$0.0031")
+    assert {*asked} <= {file.as_uri(), "data:,"}
+    assert page.faults == []

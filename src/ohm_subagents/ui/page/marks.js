@@ -2,14 +2,14 @@
 import { node } from "./dom.js";
 import { MARKS, duration, silence, stateOf } from "./words.js";
 
-const NAMES = { held: "waits for an answer" };
+const STATE_NAMES = { held: "waits for an answer" };
 
 /** Make the mark of a row's state; those who listen hear it as a word. */
 export function mark(row) {
   const state = stateOf(row);
   return node("span", { class: `mark ${state}` },
     node("span", { "aria-hidden": "true" }, MARKS[state] ?? "·"),
-    node("span", { class: "unseen" }, `${NAMES[state] ?? state}: `));
+    node("span", { class: "unseen" }, `${STATE_NAMES[state] ?? state}: `));
 }
 
 /** Say what a row waits for or how long it has been silent; empty if nothing is amiss. */

@@ -4,8 +4,8 @@ import { readTranscript } from "./source.js";
 import { paced } from "./stream.js";
 import { MARKS, duration, instant } from "./words.js";
 
-const NAMES = { guard: "guard" };
-const STATES = { running: "running", done: "succeeded", failed: "failed", cancelled: "cancelled", warning: "held" };
+const ENTRY_NAMES = { guard: "guard" };
+const ENTRY_STATES = { running: "running", done: "succeeded", failed: "failed", cancelled: "cancelled", warning: "held" };
 const NEAR_PX = 80;
 
 export class Transcript {
@@ -50,10 +50,10 @@ export class Transcript {
 
 /** Make an entry: a tool call in one line, with all that it said below; anything else as text. */
 function drawnEntry(entry) {
-  const state = entry.kind === "tool" || entry.kind === "end" ? STATES[entry.status] : entry.kind;
+  const state = entry.kind === "tool" || entry.kind === "end" ? ENTRY_STATES[entry.status] : entry.kind;
   const head = [
     node("span", { class: `mark ${state}`, "aria-hidden": "true" }, MARKS[state] ?? "·"),
-    NAMES[entry.kind] && node("span", { class: "kind" }, NAMES[entry.kind]),
+    ENTRY_NAMES[entry.kind] && node("span", { class: "kind" }, ENTRY_NAMES[entry.kind]),
     node("span", { class: "title" }, entry.title),
     entry.took_ms != null && node("span", { class: "took" }, duration(entry.took_ms)),
     node("time", { datetime: new Date(entry.at_ms).toISOString() }, instant(entry.at_ms)),
