@@ -128,7 +128,7 @@ def call_subject(tool: str, text: str, cwd: str = "") -> str:
 
 @lru_cache(maxsize=128)
 def changed_lines(tool: str, text: str) -> tuple[str, ...]:
-    """Return the lines of the change that a call makes: those that go (`-`), come (`+`), and stay (` `) around them.
+    """Return the lines of the change that a call makes: those that go (`-`), come (`+`), and stay (a space).
 
     Of a long change its first lines, cut where they are longer than a terminal is wide.
     """

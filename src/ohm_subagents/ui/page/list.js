@@ -20,7 +20,7 @@ export class ListView {
     this.scroller = new Scroller("Tasks", "list", (index) => this.row(index), () => this.readSight());
     this.nothing = node("p", { class: "nothing", hidden: true });
     main.append(node("section", { class: "list", "aria-label": "Tasks" },
-      this.bar.element, this.sums, this.nothing, this.scroller.box));
+      node("h1", { class: "unseen" }, "Tasks"), this.bar.element, this.sums, this.nothing, this.scroller.box));
     this.renew = paced(() => this.readAnew());
     this.stop = follow(null, { changed: (kind, data) => this.changed(kind, data), connected });
     this.clock = setInterval(() => this.scroller.refresh(), 1000);

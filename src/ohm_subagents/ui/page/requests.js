@@ -44,7 +44,7 @@ export class Requests {
     };
     const waits = request.expires_ms ? `denied in ${duration(request.expires_ms - now())} if nobody answers` : "";
     return node("article", { class: "asking", "data-request": request.id },
-      node("h3", {}, node("a", { href: taskPath(request.task) }, request.profile),
+      node("h2", {}, node("a", { href: taskPath(request.task) }, request.profile),
         request.kind === "question" ? " asks" : " wants to"),
       node("p", { class: "asked" }, request.title),
       request.arguments && request.kind === "tool"
