@@ -1,7 +1,8 @@
 """Two hundred children look at a file each, and one more makes a report of what they found.
 
 Needs no key and no network: the backend `none` echoes what it is asked. On a Ray cluster it is the same program with
-`BACKEND = "ray"`, after `pip install 'ohm-subagents[ray]'`; "address": "local" instead of "auto" starts a small one.
+`BACKEND = "ray"`, after `pip install 'ohm-subagents[ray]'` (in a clone, `pip install . './plugins/ohm-ray[ray]'`);
+"address": "local" instead of "auto" starts a small one.
 The tasks are kept in memory: so many would push older ones out of your store.
 """
 
