@@ -12,7 +12,7 @@ from ohm_subagents._config.approved_calls import digest_of
 from ohm_subagents._orchestrator.admission.plan import plan
 from ohm_subagents._orchestrator.answers_refused import answer_taken, not_going_on, not_open, not_stored, not_taken
 from ohm_subagents._orchestrator.call_context import current_context
-from ohm_subagents._orchestrator.elsewhere import Elsewhere
+from ohm_subagents._orchestrator.elsewhere import Elsewhere, not_taken_up
 from ohm_subagents._orchestrator.run.answers import Answered, checked_answer, task_of
 from ohm_subagents._orchestrator.run.approvals import reply_text
 from ohm_subagents._orchestrator.run.requests import kept_requests
@@ -182,6 +182,9 @@ class Answering:
         told = AnswerGiven(request_id=request.id, answer=counting.answer, by=counting.by)
         goes_on = outlives_owner(task, now_ms=self._requests.clock())  # and asks again
         context, admitted = planned.ok_value
+        if goes_on and not _reaches_run(admitted, task):
+            unreached = OhmError(code=ErrorCode.OWNED_ELSEWHERE, message=not_taken_up(task))
+            return Err(not_going_on(request, unreached))
         read, events = task, (told, *(() if goes_on else cut_off(task, DIED, answered=request.id)))
         for event in events:
             task = apply(task, event, at_ms=max(self._requests.clock(), task.updated_ms))
@@ -222,6 +225,11 @@ class Answering:
                 item = context.continuation(task, Send(id=task.id, prompt=prompt))
                 planned = plan(item, context, prompt=prompt, caller=context.caller(), former=task)
                 return Err(planned.err_value.error) if isinstance(planned, Err) else Ok((context, planned.ok_value))
+
+
+def _reaches_run(admitted: Plan, task: Task) -> bool:
+    """Return True if a plan is for the backend at which the open run of a task goes on."""
+    return admitted.can_attach and task.launch is not None and admitted.backend == task.launch.backend
 
 
 def _told_text(task: Task, request: Request, given: Answered) -> str:

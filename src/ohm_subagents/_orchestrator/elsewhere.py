@@ -119,13 +119,10 @@ class Elsewhere:
 
     def left(self, command: Cancel, task: Task) -> CommandRejected:
         """Return the refusal for a task whose process has ended, whose run goes on, and that nothing here takes up."""
-        backend = task.assignment.backend if task.launch is None else task.launch.backend
         where = "" if task.launch is None else f" and the directory '{task.launch.cwd}'"
         advice = f"Cancel it with the configuration{where} that it was started with, where the backend reaches its run."
         refused = self._refused(command, task, advice)
-        message = (
-            f"Task '{task.id}' was not cancelled: its process has ended, and no backend '{backend}' here takes it up."
-        )
+        message = f"Task '{task.id}' was not cancelled: {not_taken_up(task)}."
         return replace(refused, error=replace(refused.error, message=message))
 
     def _refused(
@@ -148,6 +145,12 @@ class Elsewhere:
             description=about.description,
             invocation=about.invocation,
         )
+
+
+def not_taken_up(task: Task) -> str:
+    """Return why nothing here goes on with a task whose process has ended and whose run goes on at its backend."""
+    backend = task.assignment.backend if task.launch is None else task.launch.backend
+    return f"its process has ended, and no backend '{backend}' here takes it up"
 
 
 def _not_taken(command: Send | Cancel | AnswerRequest) -> str:
