@@ -69,3 +69,24 @@ async def test_an_answer_from_where_its_backend_is_not_is_refused_and_not_spent(
         again = await asked(ohm)
         assert (await ohm.answer(again.id, Approve())).is_ok()
         assert (await ohm.handle(request.task_id).wait()).unwrap().output == "edited a.py"
+
+
+@one_loop
+async def test_an_answer_to_a_request_that_is_made_again_counts_for_the_new_one(tmp_path):
+    request = await left(tmp_path)
+    async with opened(tmp_path) as ohm:
+        answered = (await ohm.answer(request.id, Deny("no way"))).unwrap()
+        assert (answered.id != request.id, answered.digest) == (True, request.digest)
+        assert "denied: no way" in (await ohm.handle(request.task_id).wait()).unwrap().output
+        assert (await ohm.answer(request.id, Approve())).unwrap_err().code == "request_closed"
+
+
+@one_loop
+async def test_another_process_is_told_under_which_id_a_request_is_made_again(tmp_path):
+    request = await left(tmp_path)
+    async with opened(tmp_path) as owner, opened(tmp_path) as other:
+        again = await asked(owner)
+        refused = (await other.answer(request.id, Approve())).unwrap_err()
+        assert (refused.code, again.id in refused.advice) == ("request_closed", True)
+        assert (await other.answer(again.id, Approve())).is_ok()
+        assert (await owner.handle(request.task_id).wait()).unwrap().output == "edited a.py"

@@ -10,7 +10,14 @@ import anyio
 
 from ohm_subagents._config.approved_calls import digest_of
 from ohm_subagents._orchestrator.admission.plan import plan
-from ohm_subagents._orchestrator.answers_refused import answer_taken, not_going_on, not_open, not_stored, not_taken
+from ohm_subagents._orchestrator.answers_refused import (
+    answer_taken,
+    asked,
+    not_going_on,
+    not_open,
+    not_stored,
+    not_taken,
+)
 from ohm_subagents._orchestrator.call_context import current_context
 from ohm_subagents._orchestrator.elsewhere import Elsewhere, not_taken_up
 from ohm_subagents._orchestrator.run.answers import Answered, checked_answer, task_of
@@ -128,8 +135,17 @@ class Answering:
             advice="Whoever is above all of the tasks answers this request.",
         )
 
+    async def asked(self, request_id: str) -> Request | None:
+        """Return a request as it was asked, open or not; None if there is none."""
+        found = self._store.get(task_of(request_id))
+        return await asked(self._store, found.ok_value, request_id) if isinstance(found, Ok) else None
+
     async def answer(self, request_id: str, answer: object, by: AnsweredBy) -> Result[Request, OhmError]:
-        """Answer a request; the first answer counts, and is stored when this returns."""
+        """Answer a request; the first answer counts, and is stored when this returns.
+
+        Where this process has taken up the run that waits for it, the answer is to the request that it makes again.
+        """
+        request_id = await self._requests.newest_id(request_id)
         kept = self.kept
         found = self._store.get(task_of(request_id))
         task = found.ok_value if isinstance(found, Ok) else None

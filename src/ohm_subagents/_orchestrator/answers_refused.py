@@ -8,7 +8,7 @@ from ohm_subagents._orchestrator import elsewhere
 from ohm_subagents._orchestrator.run.answers import Answered, task_of
 from ohm_subagents._views.request_texts import answer_text
 from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.requests import AnswerGiven
+from ohm_subagents.contract.requests import AnswerAwaited, AnswerGiven
 from ohm_subagents.contract.result import Err
 
 if TYPE_CHECKING:
@@ -29,12 +29,23 @@ async def not_open(store: Store, request_id: str) -> OhmError:
     task = found.ok_value
     taken = await answer_taken(store, task, request_id)
     became = "it was answered, or denied when it expired or its run ended" if taken is None else _became(taken)
+    former = await asked(store, task, request_id)
+    again = next((one.id for one in task.requests if former is not None and one.digest == former.digest), None)
     return OhmError(
         code=ErrorCode.REQUEST_CLOSED,
         message=f"The request '{request_id}' is not open any more: {became}.",
-        advice=f"`ohm task {task.id} --transcript` shows what came of it.",
+        advice=f"`ohm task {task.id} --transcript` shows what came of it."
+        if again is None
+        else f"The same is asked again as '{again}': answer that.",
         task_id=task.id,
     )
+
+
+async def asked(store: Store, task: Task, request_id: str) -> Request | None:
+    """Return a request as it was asked, open or not; None if the store keeps none of this id."""
+    events = (one.event for one in await store.history(task))
+    requests = (one.request for one in events if isinstance(one, AnswerAwaited))
+    return next((one for one in requests if one.id == request_id), None)
 
 
 async def answer_taken(store: Store, task: Task, request_id: str) -> Answered | None:

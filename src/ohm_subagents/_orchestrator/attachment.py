@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._orchestrator.admission.context import AdmissionContext
     from ohm_subagents._orchestrator.admission.plan import Plan
+    from ohm_subagents._orchestrator.run.requests import Requests
     from ohm_subagents._orchestrator.running import RunningTasks
     from ohm_subagents._plugins.stores import KeptRequests, Store
     from ohm_subagents.contract.errors import OhmError
@@ -40,11 +41,13 @@ class Attachment:
         *,
         context: Callable[[], Result[AdmissionContext, OhmError]],
         running: RunningTasks,
+        requests: Requests,
         store: Store,
         clock: Clock,
     ) -> None:
         self._context = context
         self._running = running
+        self._requests = requests
         self._store = store
         self._clock = clock
 
@@ -81,7 +84,11 @@ class Attachment:
         for event in events:
             task = apply(task, event, at_ms=max(self._clock(), task.updated_ms))
         is_ours = await kept.adopt(read, task, events)
-        return (task, planned.ok_value) if is_ours and isinstance(planned, Ok) and not task.is_terminal else None
+        if not is_ours or isinstance(planned, Err) or task.is_terminal:
+            return None
+        for request in read.requests:
+            self._requests.expect_again(request)
+        return task, planned.ok_value
 
 
 def _planned(task: Task, context: AdmissionContext) -> Result[Plan, OhmError]:

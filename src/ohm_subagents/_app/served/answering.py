@@ -47,7 +47,7 @@ class ServedAnswering:
             await self._link.open()
         except ServerError as failure:
             return Err(failure.error)
-        request = next((one for one in self.open_requests() if one.id == request_id), None)
+        request = await self._kept.asked(request_id)
         command = AnswerRequest(id=request_id, answer=checked.ok_value, by=by)
         asked = Asked(tell=lambda _task, _event: None)
         self._link.ask(asked, lambda n: ExecuteCommand(n=n, command=command))
@@ -60,7 +60,7 @@ class ServedAnswering:
             case _ if request is not None:
                 return Ok(request)
             case _:
-                raise AssertionError("A request that is answered was open in the store before.")
+                raise AssertionError("A request that is answered was asked before, as the store shows.")
 
     def begin(self) -> None:
         """Do nothing: the connection asks `approvals` from its beginning."""

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.requests import AnsweredBy, Request
     from ohm_subagents.contract.text import Redactor
 
+AGAIN_WITHIN_S: Final = 10.0
+"""The time that an answer waits for the run that it is for to ask again."""
 EXPIRY_MS: Final = 600_000
 """The time that a request waits for an answer, where the configuration does not say it."""
 
@@ -48,6 +50,15 @@ class _Open:
     def is_open(self) -> bool:
         """Return True until it is answered, its run has ended, or its task is left to another process."""
         return not self.record.is_left and any(one.id == self.request.id for one in self.record.task.requests)
+
+
+@dataclass(slots=True)
+class _AskedAgain:
+    """A request whose process has ended, and what the run that goes on asks in its place; None until it does."""
+
+    former: Request
+    request: Request | None = None
+    is_known: LazyEvent = field(default_factory=LazyEvent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +101,7 @@ class Requests:
         self._open: dict[str, _Open] = {}
         self._approved: set[_Approved] = set()
         self._kept: dict[tuple[TaskId, str], Answered] = {}
+        self._again: dict[str, _AskedAgain] = {}
 
     def configure(
         self, expiry_ms: int | None, unattended: Unattended | None, *, redactor: Callable[[], Redactor]
@@ -113,6 +125,29 @@ class Requests:
         """Forget such answers once that run is over: a later run that makes the same call asks anew."""
         for key in [each for each in self._kept if each[0] == task_id]:
             del self._kept[key]
+        for one in [each for each in self._again.values() if each.former.task_id == task_id and each.request is None]:
+            del self._again[one.former.id]
+            one.is_known.set()
+
+    def expect_again(self, request: Request) -> None:
+        """Let an answer to a request of a process that has ended count for what the run asks in its place."""
+        self._again[request.id] = _AskedAgain(request)
+
+    async def newest_id(self, request_id: str) -> str:
+        """Return the id under which a request is asked by now; waits for a run that is to ask it again."""
+        if (again := self._again.get(request_id)) is None:
+            return request_id
+        if not again.is_known.is_set:
+            with anyio.move_on_after(AGAIN_WITHIN_S):
+                await again.is_known.wait()
+        return request_id if again.request is None else again.request.id
+
+    def _note_again(self, request: Request) -> None:
+        for one in self._again.values():
+            if (one.former.task_id, one.former.digest) == (request.task_id, request.digest) and one.request is None:
+                one.request = request
+                one.is_known.set()
+                return
 
     def kept_answer(self, task_id: TaskId, digest: str) -> Answered | None:
         """Take such an answer, which counts once; None if there is none."""
@@ -142,6 +177,7 @@ class Requests:
         record.add(AnswerAwaited(request=request))
         shown = next((one for one in record.task.requests if one.id == request.id), request)  # without secrets
         waiting = self._open[request.id] = _Open(shown, record)
+        self._note_again(shown)
         try:
             await self._store.flush()
             for answerer in await self.answerers.attending(request.path):
