@@ -23,6 +23,15 @@ async def test_the_list_has_all_tasks_newest_first_with_their_numbers(played):
     assert rows[ids["reader"]]["where"] == ""
 
 
+async def test_the_list_tells_what_each_task_does_and_why_one_has_failed(played):
+    _, ids, client = played
+    rows = {row["id"]: row for row in (await got(client, "/api/tasks"))["tasks"]}
+    assert rows[ids["asker"]]["last"] == "asks: edit src/app.py +2 -2"
+    assert rows[ids["sleeper"]]["last"] == "bash make slow"
+    assert rows[ids["failing"]]["error"] == "The model gave up."
+    assert rows[ids["reader"]]["last"] == "Finder: The reader of the batch"
+
+
 async def test_filters_choose_and_a_page_is_a_part(played):
     _, ids, client = played
     failed = await got(client, "/api/tasks", status="failed")

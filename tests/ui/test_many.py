@@ -46,7 +46,9 @@ async def test_of_ten_thousand_tasks_each_is_read_once(tmp_path):
         pictures = Pictures(counting, clock)
         page = await pictures.page(Filters(), offset=0, limit=100)
         assert [page["total"], page["tasks"][0]["id"], len(page["tasks"])] == [10_000, "task_09999", 100]
-        assert (counting.rows, counting.loads) == (10_000, 0)
+        assert (counting.rows, counting.loads) == (10_000, 100)
+        assert page["tasks"] == (await pictures.page(Filters(), offset=0, limit=100))["tasks"]
+        assert counting.loads == 100
         hand.started("new", TextDelta(text="so far"))
         hand.settled("newer")
         await store.flush()
@@ -89,5 +91,27 @@ async def test_one_that_does_nothing_for_long_is_stuck_unless_it_waits_for_anoth
         clock.now += 40_000
         hand.tell(task, TextDelta(text="I work."))
         await store.flush()
-        picture = (await Pictures(store, clock).picture("root")).unwrap()
-    assert {row["id"]: row["is_stuck"] for row in picture["tree"]} == {"root": False, "quiet": True, "busy": False}
+        pictures = Pictures(store, clock)
+        tree = (await pictures.picture("root")).unwrap()["tree"]
+        listed = (await pictures.page(Filters(), offset=0, limit=9))["tasks"]
+    for rows in (tree, listed):
+        assert {row["id"]: row["is_stuck"] for row in rows} == {"root": False, "quiet": True, "busy": False}
+        assert {row["id"] for row in rows if row["progress_ms"] is None} == {"root"}
+
+
+async def test_pages_are_told_of_a_task_that_does_something_else_or_waits_for_another(tmp_path):
+    clock = Clock()
+    async with opened("sqlite", tmp_path, clock) as store:
+        hand, pictures = Hand(store, clock), Pictures(store, clock)
+        task = hand.started("root")
+        await store.flush()
+        await pictures.look()
+        seen = pictures.registry.version
+        hand.tell(task, ToolStarted(call_id="1", tool="read", args='{"path": "a.py"}'))
+        await store.flush()
+        await pictures.look()
+        changed = await pictures.changes(seen)
+        assert [row["last"] for row in changed["tasks"]] == ["read a.py"]
+        seen = pictures.registry.version
+        await pictures.look()
+        assert await pictures.changes(seen) is None

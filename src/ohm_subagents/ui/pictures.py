@@ -10,7 +10,8 @@ from ohm_subagents.contract.usage import NOTHING_USED
 from ohm_subagents.ui.answers import CostLine, CostPage, ExportData, RowsChanged, TaskPage, TaskPicture, TranscriptPage
 from ohm_subagents.ui.readings import Readings
 from ohm_subagents.ui.registry import Registry
-from ohm_subagents.ui.rows import asked_of, detail_of, left_of, row_of, tree_row_of, used_by, used_of
+from ohm_subagents.ui.rows import asked_of, detail_of, left_of, row_of, tree_row_of, used_by, used_of, work_of
+from ohm_subagents.ui.shapes import Work
 from ohm_subagents.views import cost_rows, one_line
 
 if TYPE_CHECKING:
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
     from ohm_subagents.ui.shapes import Asked, Entry, Row, Span, TreeRow
     from ohm_subagents.views import CostKey
 
+_MOST_ENDED: Final = 10_000
+"""So many settled tasks are remembered with their ends: as many as a store keeps, and each is a line."""
+_UNREAD: Final = Work(asks=0, error="", last="", progress_ms=None, is_stuck=False)
+_OLD_MS: Final = 10_000
+"""A page hears of progress so much later at the most, and takes no task for stuck that is not."""
 NOTHING_KEPT: Final = "nothing: subagents.store is memory, and tasks are gone with their process"
 
 
@@ -37,18 +43,18 @@ class Pictures:
         self.readings = Readings(store)
         self.now = clock
         self._store = store
-        self._asked: dict[str, int] = {}
+        self._seen: dict[TaskId, tuple[object, ...]] = {}
+        self._ended: dict[TaskId, Work] = {}
 
     async def look(self) -> None:
-        """Read what is new, and which tasks that run ask something."""
+        """Read what is new, and how the tasks that run get on."""
         self.registry.refresh()
-        for task in self.registry.unsettled:
-            asks = await self._asks(task)
-            if asks != self._asked.get(task.id, 0):
-                self.registry.touch(task.id)
-            self._asked[task.id] = asks
-        for settled in {*self._asked} - {task.id for task in self.registry.unsettled}:
-            del self._asked[settled]
+        running = [task for task in self.registry.unsettled if task.status == "running"]
+        seen = {task.id: _seen(await self._work(task)) for task in running}
+        for task_id, work in seen.items():
+            if work != self._seen.get(task_id):
+                self.registry.touch(task_id)
+        self._seen = seen
 
     async def page(self, filters: Filters, *, offset: int, limit: int) -> TaskPage:
         """Return a part of the list."""
@@ -76,13 +82,27 @@ class Pictures:
         return [await self._row(task) for task in tasks]
 
     async def _row(self, task: ListedTask) -> Row:
-        return self._row_with(task, await self._asks(task))
+        return self._row_with(task, await self._work(task))
 
-    async def _asks(self, task: ListedTask) -> int:
-        if task.status != "running":
-            return 0
-        read = await self.readings.of(task.id, is_settled=False)
-        return len(read.ok_value.task.requests) if isinstance(read, Ok) else 0
+    async def _work(self, listed: ListedTask) -> Work:
+        """Return how a task gets on; of a settled one its end, which is read once and without its events."""
+        if listed.is_terminal:
+            return self._ended.get(listed.id) or self._end(listed.id)
+        read = await self.readings.of(listed.id, is_settled=False)
+        return self._work_of(read.ok_value) if isinstance(read, Ok) else _UNREAD
+
+    def _work_of(self, reading: Reading) -> Work:
+        children = self.registry.children(reading.task.id)
+        return work_of(reading.task, reading.timeline, children, now_ms=self.now())
+
+    def _end(self, task_id: TaskId) -> Work:
+        found = self._store.get(task_id)
+        if isinstance(found, Err):
+            return _UNREAD
+        self._ended[task_id] = work_of(found.ok_value, None, (), now_ms=self.now())
+        for oldest in [*self._ended][:-_MOST_ENDED]:
+            del self._ended[oldest]
+        return self._ended[task_id]
 
     async def newest_changes(self, task_id: str) -> list[tuple[str, str, int]]:
         """Return how far each task of a tree has come, to be compared with what it was before."""
@@ -92,9 +112,9 @@ class Pictures:
             found.append((task.id, task.status, read.ok_value.entries.newest if isinstance(read, Ok) else 0))
         return found
 
-    def _row_with(self, task: ListedTask, asks: int) -> Row:
+    def _row_with(self, task: ListedTask, work: Work) -> Row:
         where = "" if task.is_terminal else one_line(self._store.owner(task.id))
-        return row_of(task, now_ms=self.now(), where=where, asks=asks)
+        return row_of(task, work, now_ms=self.now(), where=where)
 
     async def picture(self, task_id: str) -> Result[TaskPicture, OhmError]:
         """Return a task with the tree and the timeline of its start."""
@@ -109,9 +129,9 @@ class Pictures:
             if isinstance(read, Err):
                 continue
             reading = read.ok_value
-            row, task = self._row_with(listed, len(reading.task.requests)), reading.task
-            children = self.registry.children(listed.id)
-            rows.append(tree_row_of(row, task, reading.timeline, depth=depth, children=children, now_ms=self.now()))
+            row, task = self._row_with(listed, self._work_of(reading)), reading.task
+            children = len(self.registry.children(listed.id))
+            rows.append(tree_row_of(row, task, depth=depth, children=children, now_ms=self.now()))
             spans += reading.timeline.spans
             cwd = "" if task.launch is None else task.launch.cwd
             asked += [asked_of(request, cwd=cwd) for request in task.requests]
@@ -179,6 +199,11 @@ class Pictures:
             return found.err_value
         message = f"Task '{task_id}' cannot be read."
         return OhmError(code=ErrorCode.UNKNOWN_TASK_ID, message=message, advice="Ask again.")
+
+
+def _seen(work: Work) -> tuple[object, ...]:
+    """Return what has to change for a page to be told of it."""
+    return work["asks"], work["last"], work["is_stuck"], (work["progress_ms"] or 0) // _OLD_MS
 
 
 def _cost_page(tasks: Sequence[ListedTask], by: CostKey) -> CostPage:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from ohm_subagents.contract.usage import NOTHING_USED
 from ohm_subagents.ui.entries import MOST_CHARS
 from ohm_subagents.ui.markup import markup
-from ohm_subagents.ui.shapes import Asked, Detail, Fact, Failure, Row, TreeRow, Used
+from ohm_subagents.ui.shapes import Asked, Detail, Fact, Failure, Row, TreeRow, Used, Work
 from ohm_subagents.ui.words import last_words, request_words
 from ohm_subagents.views import (
     cost_text,
@@ -23,7 +23,7 @@ from ohm_subagents.views import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from ohm_subagents.contract import ListedTask, OhmError, Request, Task
     from ohm_subagents.contract.usage import Usage
@@ -55,10 +55,24 @@ def used_by(tasks: Iterable[ListedTask]) -> Used:
     return used_of(sum((task.usage for task in tasks), NOTHING_USED))
 
 
-def row_of(task: ListedTask, *, now_ms: int, where: str = "", asks: int = 0) -> Row:
-    """Return a task in a list; `where` is the process that runs it, and `asks` the number of its open requests."""
+def work_of(task: Task, timeline: Timeline | None, children: Iterable[ListedTask], *, now_ms: int) -> Work:
+    """Return how a task gets on; a settled one needs no timeline. One that waits for `children` is not stuck."""
+    is_held = timeline is not None and timeline.is_held
+    is_busy = task.status == "running" and not is_held and all(child.is_terminal for child in children)
+    return Work(
+        asks=len(task.requests),
+        error="" if task.error is None else one_line(task.error.message),
+        last=last_words(task, [] if timeline is None else timeline.spans),
+        progress_ms=(task.activity.progress_ms or task.started_ms) if is_busy else None,
+        is_stuck=is_busy and quiet_ms(task, now_ms=now_ms) > 0,
+    )
+
+
+def row_of(task: ListedTask, work: Work, *, now_ms: int, where: str = "") -> Row:
+    """Return a task in a list; `where` is the process that runs it."""
     taken_ms = elapsed_ms(task, now_ms=now_ms)
     return Row(
+        **work,
         id=one_line(task.id),
         title=one_line(task_title(task.profile, task.description)),
         profile=one_line(task.profile),
@@ -70,7 +84,6 @@ def row_of(task: ListedTask, *, now_ms: int, where: str = "", asks: int = 0) -> 
         call=task.call and one_line(task.call),
         model=task.model and one_line(task.model),
         where="" if task.is_terminal else where,
-        asks=asks,
         created_ms=task.created_ms,
         started_ms=task.started_ms,
         ended_ms=task.ended_ms,
@@ -80,21 +93,9 @@ def row_of(task: ListedTask, *, now_ms: int, where: str = "", asks: int = 0) -> 
     )
 
 
-def tree_row_of(
-    row: Row, task: Task, timeline: Timeline, *, depth: int, children: Sequence[ListedTask], now_ms: int
-) -> TreeRow:
-    """Return a task in a tree, so many tasks below its root. One that waits for `children` of its own is not stuck."""
-    is_waiting = timeline.is_held or any(not child.is_terminal for child in children)
-    return TreeRow(
-        **row,
-        depth=depth,
-        children=len(children),
-        left=left_of(task, now_ms=now_ms),
-        error="" if task.error is None else one_line(task.error.message),
-        last=last_words(task, timeline.spans),
-        progress_ms=task.activity.progress_ms,
-        is_stuck=not is_waiting and quiet_ms(task, now_ms=now_ms) > 0,
-    )
+def tree_row_of(row: Row, task: Task, *, depth: int, children: int, now_ms: int) -> TreeRow:
+    """Return a task in a tree, so many tasks below its root."""
+    return TreeRow(**row, depth=depth, children=children, left=left_of(task, now_ms=now_ms))
 
 
 def detail_of(row: Row, task: Task, *, now_ms: int, can_send: bool) -> Detail:
@@ -107,7 +108,7 @@ def detail_of(row: Row, task: Task, *, now_ms: int, can_send: bool) -> Detail:
         summary=one_line(task.summary),
         facts=[one for one in _facts(task, now_ms) if one["label"] not in _APART],
         files=[one_line(file) for file in task.activity.files],
-        error=None if error is None else _failure(error),
+        failure=None if error is None else _failure(error),
         can_cancel=not task.is_terminal,
         can_send=can_send,
     )

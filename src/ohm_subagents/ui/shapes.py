@@ -65,13 +65,27 @@ class Named(TypedDict):
     """`<provider>/<model>`; None while it is not known."""
 
 
-class Row(Named):
+class Work(TypedDict):
+    """The part of a row that tells how a task gets on."""
+
+    asks: int
+    """The number of its requests that wait for an answer."""
+    error: str
+    """The reason of its failure, in one line; empty unless it failed."""
+    last: str
+    """One line: what it asks, its newest tool call, or the end of what it says; of a settled task its summary."""
+    progress_ms: int | None
+    """The time of its newest progress, or of its start; None unless it runs and waits neither for a slot nor for a task
+    of its own. One whose progress is long ago is stuck."""
+    is_stuck: bool
+    """True for a task that runs, waits for no answer and for no task of its own, and has made no progress for 30 s."""
+
+
+class Row(Named, Work):
     """A task in a list."""
 
     where: str
     """The process that runs it, say `pid 123`; empty for a settled one."""
-    asks: int
-    """The number of its requests that wait for an answer."""
     created_ms: int
     """The time of admission."""
     started_ms: int | None
@@ -95,14 +109,6 @@ class TreeRow(Row):
     """The number of tasks that it has started."""
     left: str
     """The rest of its budgets, in words; empty where nothing limits it."""
-    error: str
-    """The reason of its failure, in one line; empty unless it failed."""
-    last: str
-    """One line: what it asks, its newest tool call, or the end of what it says; of a settled task its summary."""
-    progress_ms: int | None
-    """The time of its newest progress; a task that runs and has made none for long is stuck."""
-    is_stuck: bool
-    """True for a task that runs, waits for no answer and for no task of its own, and has made no progress for 30 s."""
 
 
 class Fact(TypedDict):
@@ -138,7 +144,7 @@ class Detail(Row):
     """Every other fact, in order."""
     files: list[str]
     """The files that it has changed."""
-    error: Failure | None
+    failure: Failure | None
     """The reason of a failure; None unless the task failed."""
     can_cancel: bool
     """True while the task can be cancelled."""

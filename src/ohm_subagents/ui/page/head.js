@@ -34,10 +34,10 @@ export class Head {
     fill(this.name, mark(task), node("span", {}, task.profile),
       task.description && node("span", { class: "about" }, task.description));
     this.tick();
-    this.failure.hidden = !task.error;
-    if (task.error) {
-      fill(this.failure, node("b", {}, task.error.message), task.error.advice && ` ${task.error.advice} `,
-        node("code", {}, task.error.code));
+    this.failure.hidden = !task.failure;
+    if (task.failure) {
+      fill(this.failure, node("b", {}, task.failure.message), task.failure.advice && ` ${task.failure.advice} `,
+        node("code", {}, task.failure.code));
     }
     fill(this.more, [
       task.parent && [node("dt", {}, "started by"), node("dd", {}, node("a", { href: taskPath(task.parent) }, task.parent))],

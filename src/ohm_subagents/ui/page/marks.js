@@ -16,7 +16,7 @@ export function mark(row) {
 export function concern(row) {
   if (stateOf(row) === "held") return node("strong", { class: "concern" }, "waits for your answer");
   const silent = silence(row);
-  return silent ? node("strong", { class: "concern" }, `nothing for ${duration(silent)}`) : null;
+  return silent ? node("strong", { class: "concern" }, `stuck for ${duration(silent)}`) : null;
 }
 
 /** Make a name with the title of its task. */

@@ -7,19 +7,6 @@ import { counted, elapsed, silence, stateOf } from "./words.js";
 
 const DEEPEST = 6;
 
-/** Mark each task that only waits for one below it: it is silent, and not stuck. */
-function patient(tree) {
-  const rows = new Map(tree.map((row) => [row.id, row]));
-  for (const row of tree.filter(({ ended_ms }) => ended_ms === null)) {
-    let above = rows.get(row.parent);
-    while (above && !above.waits_below) {
-      above.waits_below = true;
-      above = rows.get(above.parent);
-    }
-  }
-  return tree;
-}
-
 export class Tree {
   /** `chosen(id)` is called with the task that somebody chooses. */
   constructor(chosen) {
@@ -50,7 +37,7 @@ export class Tree {
   }
 
   show(picture, id) {
-    this.tree = patient(picture.tree);
+    this.tree = picture.tree;
     this.id = id;
     this.timeline.take(picture.tree, picture.spans);
     this.element.classList.toggle("alone", this.tree.length === 1);

@@ -51,7 +51,7 @@ export function stateOf(row) {
 
 /** Return how long a task has been stuck; 0 for one that is not. */
 export function silence(row) {
-  if (row.status !== "running" || row.asks || row.waits_below || row.progress_ms == null) return 0;
+  if (row.status !== "running" || row.asks || row.progress_ms == null) return 0;
   const ms = now() - row.progress_ms;
   return row.is_stuck || ms > SILENT_MS ? ms : 0;
 }
