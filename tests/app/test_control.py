@@ -12,7 +12,7 @@ from ohm_subagents._orchestrator import elsewhere, waiting
 from ohm_subagents._store import following
 from ohm_subagents.contract import TaskSettled, TextDelta
 from ohm_subagents.stores.sqlite import wakers
-from ohm_subagents.testing import HERMETIC, ScriptedBackend, Step
+from ohm_subagents.testing import HERMETIC, EventLog, ScriptedBackend, Step
 
 pytestmark = pytest.mark.anyio
 
@@ -79,6 +79,63 @@ async def test_a_follow_up_of_another_ohm_is_the_next_run_and_its_answer_comes_b
         task = owner.task(task_id)
     assert answers[0].unwrap().output == "two"
     assert [run.prompt for run in task.runs] == ["p", "and?"]
+
+
+async def delegate(ohm):
+    told = await ohm.call("delegate_to_subagents", {"tasks": [{"name": "n", "prompt": "p"}]})
+    assert [window["status"] for window in told.details["windows"]] == ["completed"]
+    (task,) = ohm.store.recent()
+    return task.output
+
+
+async def run(ohm):
+    return (await ohm.run("task", "p")).unwrap().output
+
+
+async def start(ohm):
+    call = {"op": "start", "subagent_type": "task", "description": "d", "prompt": "p"}
+    return (await ohm.call("task", call)).details["output"]
+
+
+async def wait(ohm):
+    return (await (await ohm.start("task", "p")).wait()).unwrap().output
+
+
+@pytest.mark.parametrize("waits", [delegate, run, start, wait])
+async def test_who_waits_for_a_task_and_closes_waits_for_the_follow_up_of_another_ohm_too(tmp_path, waits):
+    gate, later, log = anyio.Event(), anyio.Event(), EventLog()
+    env = HERMETIC | {"PI_CONFIG_DIR": str(tmp_path), "OHM_SUBAGENTS_STORE": "sqlite"}
+    config = {"subagentBackend": "scripted"}
+    owners, told, answers = [], [], []
+
+    async def own():
+        plugins = [ScriptedBackend(Step(gate=gate, text="one"), Step(gate=later, text="two")), log]
+        async with Ohm.open(env=env, config=config, plugins=plugins, suites=["delegate", "task"]) as owner:
+            owners.append(owner)
+            told.append(await waits(owner))
+
+    async def send():
+        answers.append(await other.handle(task.id).send("and?"))
+
+    async with Ohm.open(env=env, config=config, plugins=[ScriptedBackend()]) as other:
+        async with anyio.create_task_group() as group:
+            group.start_soon(own)
+            await log.until(lambda _task, event: event.kind == "run_started")
+            task, _ = log.entries[-1]
+            await owners[0].store.flush()
+            taken = Taken(owners[0])
+            group.start_soon(send)
+            await taken.is_taken.wait()
+            await anyio.wait_all_tasks_blocked()
+            gate.set()
+            await log.until(lambda task, event: event.kind == "run_started" and len(task.runs) == 2)
+            await anyio.wait_all_tasks_blocked()
+            later.set()
+        kept = other.task(task.id)
+    assert told == ["one"]
+    assert answers[0].unwrap().output == "two"
+    assert kept.status == "succeeded"
+    assert [(run.prompt, run.output) for run in kept.runs] == [("p", "one"), ("and?", "two")]
 
 
 async def test_a_sender_that_waits_no_more_withdraws_its_follow_up(tmp_path):

@@ -122,18 +122,63 @@ async def test_an_unpriced_follow_up_has_no_price():
     assert talk.of("and?", "usage")[0].get("cost_usd") is None
 
 
-async def test_a_start_is_answered_as_soon_as_its_own_prompt_is():
+async def test_a_start_waits_for_the_follow_ups_of_others_and_tells_its_own_answer():
     second = anyio.Event()
     async with talk_of(Step(text="second answer", gate=second)) as talk:
         await talk.send("and?")
         talk.gate.set()
         await talk.runs(2)
-        told = talk.of("start", "status", "output", "event_count")
-        status = talk.ohm.task("task_1").status
+        told = dict(talk.replies)
         second.set()
 
-    assert (told, status) == (("succeeded", "first answer", 3), "running")
+    assert told == {}
+    assert talk.of("start", "status", "output", "event_count") == ("succeeded", "first answer", 3)
     assert talk.of("and?", "status", "output") == ("succeeded", "second answer")
+
+
+async def test_a_start_that_is_aborted_during_a_follow_up_of_others_leaves_it_alone():
+    abort, log, gate, second = anyio.Event(), EventLog(), anyio.Event(), anyio.Event()
+    backend = ScriptedBackend(Step(text="first answer", gate=gate), Step(text="second answer", gate=second))
+    opened = Ohm.open(
+        env=HERMETIC,
+        config={"subagentBackend": "scripted"},
+        plugins=[backend, log],
+        clock=now_ms,
+        new_task_id=iter(["task_1"]).__next__,
+    )
+    async with opened as ohm, anyio.create_task_group() as group:
+        talk = Talk(ohm, log, gate, group)
+        group.start_soon(lambda: talk.call("start", START, abort=abort))
+        await talk.runs(1)
+        await talk.send("and?")
+        gate.set()
+        await talk.runs(2)
+        abort.set()
+        await anyio.wait_all_tasks_blocked()
+        told = talk.of("start", "status", "output")
+        second.set()
+
+    assert told == ("succeeded", "first answer")
+    assert talk.of("and?", "status", "output") == ("succeeded", "second answer")
+    assert ohm.task("task_1").status == "succeeded"
+
+
+async def test_a_task_that_is_closed_during_a_follow_up_is_what_its_own_prompt_came_to():
+    log, gate = EventLog(), anyio.Event()
+    backend = ScriptedBackend(Step(text="first answer", gate=gate), Step(text="late", gate=anyio.Event()))
+    async with anyio.create_task_group() as group:
+        config = {"subagentBackend": "scripted"}
+        async with Ohm.open(env=HERMETIC, config=config, plugins=[backend, log], clock=now_ms) as ohm:
+            talk, handle = Talk(ohm, log, gate, group), await ohm.start("finder", "look")
+            await talk.runs(1)
+            group.start_soon(handle.send, "and?")
+            await anyio.wait_all_tasks_blocked()
+            gate.set()
+            await talk.runs(2)
+    task, _ = log.entries[-1]
+
+    assert (task.status, task.output) == ("succeeded", "first answer")
+    assert [run.outcome.kind for run in task.runs] == ["succeeded", "cancelled"]
 
 
 async def test_who_looks_or_waits_gets_the_answer_to_the_prompt():

@@ -44,7 +44,7 @@ class ReceivedCommands:
         self._redaction = redaction
         self._busy = anyio.Event()
         self._open: dict[str, anyio.Event] = {}
-        """The commands that are being carried out; the event is set when the sender waits no more."""
+        """The commands that are being carried out; the event is set when the sender waits no more, or is answered."""
 
     def begin(self, spawn: Spawn) -> None:
         """Look from the first task on that runs here."""
@@ -88,4 +88,9 @@ class ReceivedCommands:
             control.reply(sent.id, written_reply(reply))
             await self._store.flush()
         finally:
-            del self._open[sent.id]
+            self._open.pop(sent.id).set()
+
+    async def answered(self) -> None:
+        """Wait until those that are being carried out are answered, so far as somebody waits for that."""
+        for waits_no_more in tuple(self._open.values()):
+            await waits_no_more.wait()

@@ -245,7 +245,7 @@ class RunningTasks:
         if self._closed_for is None:
             self.begin([live], workers=1)
         else:
-            live.cancel(self._closed_for)
+            live.end(self._closed_for)
 
     def begin(self, tasks: Sequence[LiveTask], *, workers: int) -> None:
         """Queue tasks, then run them in order, at most `workers` at once."""
@@ -253,7 +253,7 @@ class RunningTasks:
         self._queue.put(tasks, workers=workers)
 
     def close(self, reason: str, *, is_store_ours: bool, detaches: bool) -> None:
-        """Cancel all tasks; the owner's task group then waits for them.
+        """Cancel all tasks, and cut off follow-ups; the owner's task group then waits for them.
 
         Those that wait for an answer are left to whoever opens the store next, if that keeps requests and closes too;
         so are those that outlive this process, if it `detaches` or has taken them up.
@@ -266,7 +266,7 @@ class RunningTasks:
                 if goes_on(live.task, now_ms=self._clock()):
                     live.leave()
         for live in tuple(self._live.values()):
-            live.cancel(reason)
+            live.end(reason)
 
     def _adopt(self, parent: LiveTask, child: LiveTask) -> None:
         """Pause the clocks of the parent, but its cap, while the child works; the child ends with it."""
@@ -293,7 +293,7 @@ class RunningTasks:
         live.release()
         self._queue.leave(live)
         for child in tuple(live.children):
-            child.cancel(f"Task {live.task.id}, which had started it, is over.")
+            child.end(f"Task {live.task.id}, which had started it, is over.")
 
 
 def _nothing() -> None:

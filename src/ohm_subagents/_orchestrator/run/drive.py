@@ -82,7 +82,7 @@ class Driver:
                 raise stop from None
             live.record.settle(Failed(error=_raised(live, exc)))
         finally:
-            live.record.settle(OWNER_CLOSED)
+            live.record.abandon(OWNER_CLOSED, settled=live.asked.outcome or OWNER_CLOSED)
 
     async def _drain(self, live: LiveTask, begun: Callable[[], None]) -> None:
         """Run each prompt of the inbox, then settle the task.

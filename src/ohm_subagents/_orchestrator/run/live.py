@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.observe.tracing import TaskSpan
     from ohm_subagents._orchestrator.run.guard import RunGuard
     from ohm_subagents._orchestrator.run.task_record import TaskRecord
+    from ohm_subagents.contract.outcome import Outcome
     from ohm_subagents.contract.task import Task
 
 
@@ -157,10 +158,18 @@ class LiveTask:
 
     def cancel(self, reason: str) -> None:
         """Settle the task as cancelled at once, and stop its run; what that still reports is ignored."""
+        self._cut(cancelled := Cancelled(reason=reason), settled=cancelled)
+
+    def end(self, reason: str) -> None:
+        """Cut off a task that nobody waits for: once its own prompt is answered, that decides what it came to."""
+        cancelled = Cancelled(reason=reason)
+        self._cut(cancelled, settled=self.asked.outcome or cancelled)
+
+    def _cut(self, outcome: Outcome, *, settled: Outcome) -> None:
         if not self.task.is_terminal:
             if self.guard is not None:
                 self.guard.gate.cut()
-            self.record.settle(Cancelled(reason=reason))
+            self.record.abandon(outcome, settled=settled)
             self.stop()
 
     def leave(self) -> None:

@@ -223,18 +223,16 @@ class TaskRecord:
         self.end_run(outcome)
 
     def abandon(self, outcome: Outcome, *, settled: Outcome) -> None:
-        """End the task although its run goes on; nothing that the run still reports counts."""
-        if not self.task.is_terminal:
-            self.cut_run(outcome)
-            self.add(TaskSettled(outcome=settled))
-
-    def settle(self, outcome: Outcome) -> None:
-        """End the task, and the run that is still open, if any."""
+        """End the task, as `settled`, and with `outcome` the run that is open, if any: no more of that counts."""
         if self.task.is_terminal:
             return
         if self.task.runs and self.task.runs[-1].outcome is None:
             self.cut_run(outcome)
-        self.add(TaskSettled(outcome=outcome))
+        self.add(TaskSettled(outcome=settled))
+
+    def settle(self, outcome: Outcome) -> None:
+        """End the task, and the run that is still open, if any."""
+        self.abandon(outcome, settled=outcome)
 
     def log_crash(self, error: BaseException) -> None:
         """Log the traceback of a backend that raised; the caller gets the message only."""
