@@ -92,6 +92,22 @@ async def test_a_task_that_nothing_here_takes_up_is_not_cancelled_and_that_is_sa
 
 @one_loop
 @pytest.mark.usefixtures("runner")
+async def test_a_task_that_nothing_here_takes_up_is_not_waited_for_and_takes_no_follow_up(tmp_path):
+    task_id = killed_submitter(tmp_path, 500)
+    config = {"subagentBackend": "none", "subagents": {"store": "sqlite"}}
+    env = {"PI_CONFIG_DIR": str(tmp_path), "HOME": str(tmp_path), "OHM_SUBAGENTS_LOAD_PLUGINS": "none"}
+    async with Ohm.open(cwd=tmp_path, env=env, config=config) as ohm:
+        waited = await ohm.call("task", {"op": "wait", "id": task_id})
+        handled = (await ohm.handle(task_id).wait(timeout_ms=60_000)).unwrap_err()
+        sent = await ohm.call("task", {"op": "send", "id": task_id, "prompt": "1"})
+    ended = "its process has ended, and no backend 'counting' here takes it up"
+    assert handled.message == f"Task '{task_id}' has not settled, and no process runs it: {ended}."
+    assert (handled.message in waited.text, "timeout" in waited.text) == (True, False)
+    assert f"Task '{task_id}' takes no follow-up: {ended}." in sent.text
+
+
+@one_loop
+@pytest.mark.usefixtures("runner")
 async def test_two_processes_at_once_take_a_task_up_once(tmp_path):
     task_id = killed_submitter(tmp_path, 500)
     backends = CountingBackend(tmp_path), CountingBackend(tmp_path)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._plugins.control import CommandStatus, ControlInbox
     from ohm_subagents._plugins.stores import Store
-    from ohm_subagents.contract.commands import Cancel
+    from ohm_subagents.contract.commands import Cancel, Wait
     from ohm_subagents.contract.replies import Reply
     from ohm_subagents.contract.task import Task
 
@@ -36,6 +36,13 @@ _LOOK_S: Final = 0.25
 """The interval at which a sender looks if the process that it waits for is still there."""
 _TRIES: Final = 3
 """After so many processes in a row that have ended before they took a command, it is given up."""
+_LEFT: Final = MappingProxyType(
+    {
+        "cancel": ("was not cancelled", "Cancel it"),
+        "send": ("takes no follow-up", "Send it"),
+        "wait": ("has not settled, and no process runs it", "Wait for it"),
+    }
+)
 _NAMES: Final = MappingProxyType({"send": "follow-up", "cancel": "cancel", "answer": "answer"})
 
 
@@ -117,16 +124,21 @@ class Elsewhere:
         read = (read_command(each.command, Redaction) for each in sent)
         return next((each for each in read if isinstance(each, AnswerRequest) and each.id == request_id), None)
 
-    def left(self, command: Cancel, task: Task) -> CommandRejected:
+    def left(self, command: Cancel | Send | Wait, task: Task) -> CommandRejected:
         """Return the refusal for a task whose process has ended, whose run goes on, and that nothing here takes up."""
         where = "" if task.launch is None else f" and the directory '{task.launch.cwd}'"
-        advice = f"Cancel it with the configuration{where} that it was started with, where the backend reaches its run."
+        verdict, act = _LEFT[command.op]
+        advice = f"{act} with the configuration{where} that it was started with, where the backend reaches its run."
+        why = not_taken_up(task)
+        if task.requests and not task.assignment.outlives:
+            why = f"its process has ended, and it waits for an answer to '{task.requests[0].id}'"
+            advice = "Answer that: the task goes on with it."
         refused = self._refused(command, task, advice)
-        message = f"Task '{task.id}' was not cancelled: {not_taken_up(task)}."
+        message = f"Task '{task.id}' {verdict}: {why}."
         return replace(refused, error=replace(refused.error, message=message))
 
     def _refused(
-        self, command: Send | Cancel | AnswerRequest, task: Task, why: str, *, is_retryable: bool = False
+        self, command: Send | Cancel | AnswerRequest | Wait, task: Task, why: str, *, is_retryable: bool = False
     ) -> CommandRejected:
         error = OhmError(
             code=ErrorCode.OWNED_ELSEWHERE,

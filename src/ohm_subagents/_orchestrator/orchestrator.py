@@ -168,28 +168,27 @@ class Orchestrator:
         ):
             aborted = await call.wait(end.wait, live)
         done, is_aborted = reply(), aborted and not patience.cancelled_caught
-        return replace(done, wait_status=end.status(done.items, is_aborted=is_aborted))
+        ended = end.status(done.items, is_aborted=is_aborted)
+        if ended == "timeout" and not patience.cancelled_caught and (left := end.left(done.items)) is not None:
+            return self._elsewhere.left(command, left)
+        return replace(done, wait_status=ended)
 
     async def _send(self, command: Send, context: AdmissionContext, call: CommandCall) -> Reply:
         match self.store.get(TaskId(command.id)):
             case Err(error):
                 return CommandRejected(error=error, backend=LOOKUP, op="send", task_id=TaskId(command.id))
             case Ok(task):
-                refused = partial(
-                    CommandRejected,
-                    op="send",
-                    backend=task.assignment.backend,
-                    task_id=task.id,
-                    profile=task.assignment.profile,
-                    description=task.assignment.description,
-                )
-                live = self._running.get(task.id)
+                live, about = self._running.get(task.id), task.assignment
+                if live is None and not task.is_terminal:
+                    return self._elsewhere.left(command, task)
+                refused = partial(CommandRejected, op="send", backend=about.backend, task_id=task.id)
+                refused = partial(refused, profile=about.profile, description=about.description)
                 if live is None and context.config.subagents.send_to_finished != "resume":
-                    return refused(error=refusals.not_resumable(task), invocation=task.assignment.invocation)
+                    return refused(error=refusals.not_resumable(task), invocation=about.invocation)
                 item = context.continuation(task, command) if live is None else live.asked.plan.item
                 match plan(item, context, prompt=command.prompt, caller=context.caller(), former=task):
                     case Err(ItemRejected(error=error, profile=profile)):
-                        return refused(error=error, invocation=task.assignment.invocation if profile else None)
+                        return refused(error=error, invocation=about.invocation if profile else None)
                     case Ok(admitted):
                         if live is None:
                             return await self._resume(task, admitted, context, call)

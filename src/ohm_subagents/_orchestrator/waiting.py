@@ -116,6 +116,11 @@ class WaitEnd(Follower):
             return "asked"
         return "aborted" if is_aborted or self._is_closing else "timeout"
 
+    def left(self, items: Iterable[Accepted | Missing]) -> Task | None:
+        """Return the first task that is not settled and that nothing goes on with, so that no wait for it ends."""
+        unsettled = (item.task for item in items if not isinstance(item, Missing) and not item.task.is_terminal)
+        return next((task for task in unsettled if not self._goes_on(task.id)), None)
+
     def _is_over(self) -> bool:
         self._elsewhere = frozenset(filter(self._goes_on, self._elsewhere))
         if self._command.until_asked:
