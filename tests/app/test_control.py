@@ -209,6 +209,31 @@ async def test_nobody_looks_for_the_tasks_that_it_waits_for(tmp_path, monkeypatc
     ]
 
 
+async def test_a_follow_up_whose_process_dies_is_told_as_taken_and_not_begun(tmp_path):
+    told, sent = [], []
+    with another_process(tmp_path) as (task_id, process):
+        async with two(tmp_path) as (_, other):
+            control = other.store.control
+            keep, control.send = control.send, lambda one: (sent.append(one.id), keep(one))
+
+            async def send():
+                told.append(await other.handle(task_id).send("and?"))
+
+            with anyio.fail_after(60):
+                async with anyio.create_task_group() as group:
+                    group.start_soon(send)
+                    with following.Watch(control) as watch:
+                        while not sent or control.state(sent[0]).status != "taken":
+                            await watch.news(within_s=0.1)
+                    process.kill()
+    assert told[0].unwrap_err().message == (
+        f"The process of task '{task_id}' has taken the follow-up, and has ended before it answered."
+    )
+    assert told[0].unwrap_err().advice == (
+        "No run of its own has begun with it; look at the task before you send it again."
+    )
+
+
 async def test_a_handle_of_another_ohm_cancels_once(tmp_path):
     async with two(tmp_path, Step(gate=anyio.Event())) as (owner, other):
         handle = other.handle(await started(owner))

@@ -85,7 +85,7 @@ class Elsewhere:
                 case "waiting":
                     return self._refused(command, task, _not_taken(command), is_retryable=True)
                 case "lost" if isinstance(command, Send):
-                    return self._refused(command, task, "That process has ended before it answered.")
+                    return self._unanswered(command, task)
                 case _ if not self._store.is_foreign(task.id):
                     return None
                 case _:
@@ -135,6 +135,16 @@ class Elsewhere:
             advice = "Answer that: the task goes on with it."
         refused = self._refused(command, task, advice)
         message = f"Task '{task.id}' {verdict}: {why}."
+        return replace(refused, error=replace(refused.error, message=message))
+
+    def _unanswered(self, command: Send, task: Task) -> CommandRejected:
+        """Return the refusal of a follow-up whose process has taken it, and did not live to answer it."""
+        found = self._store.get(task.id)
+        runs = found.ok_value.runs[len(task.runs) :] if isinstance(found, Ok) else ()
+        has_begun = any(run.is_follow_up and run.prompt == command.prompt for run in runs)
+        told = "A run has begun with it" if has_begun else "No run of its own has begun with it"
+        refused = self._refused(command, task, f"{told}; look at the task before you send it again.")
+        message = f"The process of task '{task.id}' has taken the follow-up, and has ended before it answered."
         return replace(refused, error=replace(refused.error, message=message))
 
     def _refused(
