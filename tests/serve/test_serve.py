@@ -156,6 +156,15 @@ async def test_what_cannot_travel_is_refused_in_one_sentence(desk, monkeypatch):
 
 
 @real_clocks_slow_on_trio
+async def test_a_configuration_that_cannot_be_read_is_told_and_not_taken_for_another_store(desk):
+    missing = desk.directory / "nofile.json"
+    async with desk.server(), desk.program(config=missing) as ohm:
+        error = (await ohm.run("finder", "look")).err_value
+    assert f"{missing}" in f"{error}"
+    assert "store" not in f"{error}"
+
+
+@real_clocks_slow_on_trio
 async def test_a_program_gives_its_profiles_and_mcp_servers_to_its_server(desk):
     profile = Profile(id="adder", name="Adder", summary="", prompt="", tools=ToolPolicy(allowed=("mcp__calc__add",)))
     private = McpServer(**entry("calc", os.devnull, env={"TOKEN": "a secret"}))

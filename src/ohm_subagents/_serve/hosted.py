@@ -15,6 +15,7 @@ from ohm_subagents._config.mcp_servers import McpServer
 from ohm_subagents._orchestrator.run.requests import kept_requests
 from ohm_subagents._serve.starters import Starters
 from ohm_subagents.contract.events import TaskSettled
+from ohm_subagents.contract.result import Err
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,6 +74,9 @@ class Hosted:
                     "new_task_id": self.starters.new_task_id,
                 }
             ) as engine:
+                if isinstance(loaded := engine.assembly.loaded, Err):  # it says nothing of a store either
+                    self.fault, self.advice = loaded.err_value.message, loaded.err_value.advice
+                    return
                 if kept_requests(engine.store) is None:
                     self.fault = (
                         "A server needs a store that other processes read, such as sqlite; subagents.store is "
