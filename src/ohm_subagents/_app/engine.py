@@ -123,10 +123,8 @@ class Engine:
 
     async def take_up(self) -> None:
         """Go on with the tasks that a process which has died has left to their backends."""
-        clock, running = self.assembly.sources.clock, self._running
-        attachment = Attachment(
-            context=lambda: self._context, running=running, requests=self.requests, store=self.store, clock=clock
-        )
+        running, requests = self._running, self.requests
+        attachment = Attachment(context=lambda: self._context, running=running, requests=requests, store=self.store)
         await attachment.take_up(self.assembly.place.cwd)
 
     def replace(self, assembly: Assembly) -> None:

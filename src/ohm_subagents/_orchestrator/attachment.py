@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.stores import KeptRequests, Store
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.events import Event
-    from ohm_subagents.contract.ids import Clock
     from ohm_subagents.contract.task import Task
 
 _ASKED_AGAIN = Deny("the process that was asked has ended; the run asks again")
@@ -43,13 +42,12 @@ class Attachment:
         running: RunningTasks,
         requests: Requests,
         store: Store,
-        clock: Clock,
     ) -> None:
         self._context = context
         self._running = running
         self._requests = requests
         self._store = store
-        self._clock = clock
+        self._clock = requests.clock
 
     async def take_up(self, directory: Path) -> None:
         """Take up the tasks that worked in an absolute directory, or below, and that no process runs any more."""
