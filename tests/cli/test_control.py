@@ -56,7 +56,7 @@ def test_the_tasks_of_all_processes_are_shown(ohm) -> None:
         shown = ohm("top")
         assert shown.stderr == ""
         _, _, line = shown.stdout.splitlines()
-    assert [task_id in line, f"pid {process.pid}" in line] == [True, True]
+    assert [line.endswith(f"p · {task_id}"), f"running  pid {process.pid}" in line] == [True, True]
     assert ohm("top", "--settled", "1", "--sort", "cost").stdout.startswith("1 task, 0 running")
     assert ohm("top", "--sort", "age").stderr == "--sort is 'age'; allowed: cost, time, tokens, profile.\n"
 
@@ -65,10 +65,10 @@ def test_the_tasks_of_all_processes_are_shown(ohm) -> None:
 def test_keys_sort_what_is_shown_live_and_end_it(ohm, ohm_process) -> None:
     ohm.configure({"subagentBackend": "stage"})
     with (
-        another_process(ohm.root / "config") as (task_id, _),
+        another_process(ohm.root / "config"),
         on_terminal(ohm_process, "top") as (screen, shown),
     ):
-        screen.wait_for("sorted by time", task_id)
+        screen.wait_for("sorted by time", "running  pid", "p · task_")
         screen.type("c")
         screen.wait_for("sorted by cost")
         screen.type("q")

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 from made_tasks import queued_task
 
-from ohm_subagents.contract import ListedTask, RunStarted, Usage, UsageAdded, apply
+from ohm_subagents.contract import AnswerAwaited, ListedTask, Request, RunStarted, Usage, UsageAdded, apply
 from ohm_subagents.views import PLAIN, FleetRow, cells, fleet_lines
 
 
@@ -42,8 +42,22 @@ def test_tasks_are_sorted_by_what_is_asked_for() -> None:
 def test_sums_heads_clocks_and_costs_are_told() -> None:
     sums, heads, first, *_ = drawn("time")
     assert sums == "3 tasks, 3 running · $0.6000 · sorted by time"
-    assert heads.split() == ["profile", "process", "time", "requests", "tokens", "cost", "task"]
-    assert first.split()[1:8] == ["p2", "pid", "7", "1m", "05s", "2", "3,000"]
+    assert heads.split() == ["profile", "state", "process", "time", "requests", "tokens", "cost", "task"]
+    assert first.split()[1:9] == ["p2", "running", "pid", "7", "1m", "05s", "2", "3,000"]
+
+
+def test_the_title_comes_before_the_id_and_the_state_is_told_in_words() -> None:
+    quiet, asking = (
+        apply(queued_task(task_id, description="Look"), RunStarted(prompt="p"), at_ms=5_000)
+        for task_id in ("task_1", "task_2")
+    )
+    request = Request(id="req_1", task_id=asking.id, session_id=asking.session_id, path=(asking.id,), profile="finder")
+    asking = apply(asking, AnswerAwaited(request=request), at_ms=5_000)
+    rows = [FleetRow(ListedTask.of(task), "pid 7", task) for task in (quiet, asking)]
+    first, second = fleet_lines(rows, sort="time", now_ms=70_000, width=200, height=9, theme=PLAIN)[2:]
+    assert "quiet for 1m 05s" in first
+    assert first.endswith("Look · task_1")
+    assert "waits for an answer" in second
 
 
 def test_a_screen_is_never_left_and_what_has_no_room_is_counted() -> None:

@@ -11,7 +11,9 @@ from ohm_subagents._views.quantities import cost_text, counted
 from ohm_subagents._views.spans import painted
 from ohm_subagents._views.task_texts import STATUS_TOKENS, elapsed_ms
 from ohm_subagents._views.tree import status_marker
+from ohm_subagents._views.work_facts import quiet_ms
 from ohm_subagents.contract.listed_task import ListedTask  # noqa: TC001  the types of a public record are read at run time
+from ohm_subagents.contract.task import Task  # noqa: TC001  likewise
 from ohm_subagents.contract.usage import NOTHING_USED
 
 if TYPE_CHECKING:
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
 
 FleetSort = Literal["cost", "time", "tokens", "profile"]
 FLEET_SORTS: Final[tuple[FleetSort, ...]] = get_args(FleetSort)
-_HEADS: Final = ("", "profile", "process", "time", "requests", "tokens", "cost", "task")
-_LEFT: Final = frozenset({0, 1, 2, 7})
+_HEADS: Final = ("", "profile", "state", "process", "time", "requests", "tokens", "cost", "task")
+_LEFT: Final = frozenset({0, 1, 2, 3, 8})
 """The columns that begin at the left; numbers end at the right."""
 _LONGEST: Final = 24
 
@@ -34,6 +36,8 @@ class FleetRow(NamedTuple):
     """The task as a list shows it."""
     where: str = ""
     """The process that runs it (`Store.owner`); empty for a settled one."""
+    work: Task | None = None
+    """All that is known of it, to tell of one that runs what it waits for or how long it has been quiet."""
 
 
 def fleet_lines(
@@ -50,7 +54,8 @@ def fleet_lines(
     ordered = sorted(rows, key=lambda row: _key(row, sort, now_ms))
     room = max(0, height - 2)
     shown = ordered if len(ordered) <= room else ordered[: max(0, room - 1)]
-    table = [_HEADS, *(_written(row, now_ms) for row in shown)]
+    waiting = {row.task.parent for row in rows if not row.task.is_terminal}
+    table = [_HEADS, *(_written(row, now_ms, is_patient=row.task.id in waiting) for row in shown)]
     widths = [max(cells(line[at]) for line in table) for at in range(len(_HEADS) - 1)]
     lines = [painted([("bold", sums)], width, theme)]
     for line, row in zip(table, (None, *shown), strict=True):
@@ -80,15 +85,24 @@ def _key(row: FleetRow, sort: FleetSort, now_ms: int) -> tuple[float, str]:
             return 0, f"{row.task.profile} {row.task.id}"
 
 
-def _written(row: FleetRow, now_ms: int) -> tuple[str, ...]:
+def _state(row: FleetRow, now_ms: int, *, is_patient: bool) -> str:
+    """Return the state in words; a task that waits for one of its own (`is_patient`) is never quiet."""
+    if row.work is not None and row.work.requests and row.task.status == "running":
+        return "waits for an answer"
+    quiet = 0 if row.work is None or is_patient else quiet_ms(row.work, now_ms=now_ms)
+    return f"quiet for {clock_text(quiet)}" if quiet else row.task.status
+
+
+def _written(row: FleetRow, now_ms: int, *, is_patient: bool) -> tuple[str, ...]:
     task, used = row.task, row.task.tree_usage
     taken_ms = elapsed_ms(task, now_ms=now_ms)
     left = remaining_text(task.account, at_ms=now_ms if task.ended_ms is None else task.ended_ms)
-    title = one_line(" · ".join([task.id, task.description, *([f"left: {left}"] if left else [])]))
+    title = one_line(" · ".join(part for part in (task.description, task.id, left and f"left: {left}") if part))
     return (
         status_marker(task.status, taken_ms),
         fit(one_line(task.profile), _LONGEST),
-        one_line(row.where or task.status),
+        _state(row, now_ms, is_patient=is_patient),
+        one_line(row.where),
         clock_text(taken_ms),
         f"{used.requests:,}",
         f"{used.input_tokens + used.output_tokens:,}",

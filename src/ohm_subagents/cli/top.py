@@ -19,7 +19,6 @@ from ohm_subagents.commands import (
     system_clock,
     terminal_theme,
     until_signal,
-    width,
 )
 from ohm_subagents.contract.result import Ok
 from ohm_subagents.store import TaskQuery, watched_tasks
@@ -27,13 +26,14 @@ from ohm_subagents.views import FLEET_SORTS, PLAIN, FleetRow, fleet_lines
 
 if TYPE_CHECKING:
     from ohm_subagents.config import OhmConfig
+    from ohm_subagents.contract import ListedTask
     from ohm_subagents.store import Store
     from ohm_subagents.views import FleetSort
 
 _KEYS: Final = {sort[0]: sort for sort in FLEET_SORTS} | {"k": "tokens"}
 _HINT: Final = "c cost · t time · k tokens · p profile · q quit"
 _EVERYTHING: Final = 10_000
-"""More lines than any terminal has."""
+"""More lines and columns than any terminal has."""
 
 
 class _Fleet:
@@ -55,7 +55,13 @@ class _Fleet:
             tasks += [
                 task for task, _ in zip((one for one in ended if one.is_terminal), range(self._settled), strict=False)
             ]
-        self._rows = [FleetRow(task, owner_of(task, self._store)) for task in tasks]
+        self._rows = [self._row(task) for task in tasks]
+
+    def _row(self, task: ListedTask) -> FleetRow:
+        """Return a task with its process, and of one that runs all that is known."""
+        found = self._store.get(task.id) if task.status == "running" else None
+        work = found.ok_value if isinstance(found, Ok) else None
+        return FleetRow(task, owner_of(task, self._store), work)
 
     def lines(self, width: int, height: int) -> list[str]:
         """Draw what was read last, with the time of now."""
@@ -74,7 +80,7 @@ async def top(sort: FleetSort, settled: int, store: Store, _config: OhmConfig) -
         return SUCCESS
     fleet = _Fleet(store, sort, settled=settled)
     if not is_terminal():
-        print_styled("\n".join(fleet.lines(width(), _EVERYTHING)))
+        print_styled("\n".join(fleet.lines(_EVERYTHING, _EVERYTHING)))
         return SUCCESS
     ended = await until_signal(partial(_live, fleet, store))
     return SUCCESS if ended in {None, signal.SIGINT} else 128 + int(ended or 0)
