@@ -59,6 +59,7 @@ START = {"op": "start", "subagent_type": "finder", "description": "d", "prompt":
         (("run", "finder", "x", "--config", ""), 2, "The path is empty."),
         (("tasks", "export", "--output", ""), 2, "The path is empty."),
         (("run", "finder", "x", "--backend", ""), 2, "backend"),
+        (("run", "finder", "x", "--detach", "--server", "none"), 2, "--detach and --server none exclude each other"),
         (("delegate", "-", "--backend", ""), 2, "--backend is empty."),
         (("tasks", "forget"), 2, "forget"),
         (("tasks", "export"), 0, ""),

@@ -75,6 +75,9 @@ def run(
     if detach and resume is not None:
         complain("--detach and --resume exclude each other: `ohm send` gives a task of a server a follow-up.")
         raise typer.Exit(BAD_USAGE)
+    if detach and server == "none":
+        complain("--detach and --server none exclude each other: only a server goes on with the task.")
+        raise typer.Exit(BAD_USAGE)
     from ohm_subagents.cli.run import Typed, detached, entries, resumed, run
 
     place = directory(cwd, as_json=as_json)
