@@ -27,12 +27,24 @@ def test_a_task_of_another_process_is_waited_for_and_cancelled(ohm) -> None:
     assert json.loads(settled.stdout)["items"][0]["status"] == "cancelled"
 
 
+def test_a_follow_up_to_a_busy_task_says_what_it_waits_for_and_is_withdrawn_in_time(ohm) -> None:
+    ohm.configure({"subagentBackend": "stage"})
+    with another_process(ohm.root / "config") as (task_id, _):
+        sent = ohm("send", task_id, "and?", "--timeout", "0.05")
+        kept = json.loads(ohm("task", task_id, "--json").stdout)
+    assert sent.returncode == 1
+    assert sent.stderr == (f"Task '{task_id}' is running; the answer comes when the run that takes this has ended.\n")
+    assert "The caller stopped waiting" in sent.stdout
+    assert kept["status"] == "running"
+
+
 def test_what_is_typed_wrong_is_told(ohm) -> None:
     unknown = [ohm(*words) for words in (["cancel", "task_9"], ["send", "task_9", "and?"], ["wait", "task_9"])]
     assert {done.returncode for done in unknown} == {1}
     assert all("task_9" in done.stderr for done in unknown)
-    never = ohm("wait", "task_9", "--timeout", "0")
-    assert (never.returncode, never.stderr) == (2, "--timeout is 0; allowed: seconds above 0.\n")
+    for words in (["wait", "task_9"], ["send", "task_9", "and?"]):
+        never = ohm(*words, "--timeout", "0")
+        assert (never.returncode, never.stderr) == (2, "--timeout is 0; allowed: seconds above 0.\n")
 
 
 def test_a_task_of_another_process_is_followed_to_its_end(ohm) -> None:

@@ -20,20 +20,33 @@ if TYPE_CHECKING:
 
 
 async def call_live(
-    ohm: Ohm, tool: str, arguments: object, *, board: Board | None
+    ohm: Ohm, tool: str, arguments: object, *, board: Board | None, within_s: float | None = None
 ) -> tuple[ToolResult | None, signal.Signals | None]:
     """Call a tool until it ends, or a signal ends it; return its result, or its last frame, and the signal.
 
-    The tasks of `board` are drawn meanwhile; None for no live display.
+    The tasks of `board` are drawn meanwhile; None for no live display. After `within_s` seconds the call is aborted.
     """
     newest: list[ToolResult] = []
 
     def update(frame: ToolResult) -> None:
         newest[:] = [frame]
 
+    async def called(abort: anyio.Event) -> ToolResult:
+        async with anyio.create_task_group() as group:
+            if within_s is not None:
+                group.start_soon(_abort_after, within_s, abort)
+            result = await ohm.call(tool, arguments, on_update=update, abort=abort)
+            group.cancel_scope.cancel()
+        return result
+
     async with watched(ohm, board):
-        result, number = await aborted_by_signal(lambda abort: ohm.call(tool, arguments, on_update=update, abort=abort))
+        result, number = await aborted_by_signal(called)
     return result or next(iter(newest), None), number
+
+
+async def _abort_after(seconds: float, abort: anyio.Event) -> None:
+    await anyio.sleep(seconds)
+    abort.set()
 
 
 @asynccontextmanager

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.commands import Op
 
 
-async def send(task_id: str, prompt: str, typed: Typed) -> int:
+async def send(task_id: str, prompt: str, timeout_s: float | None, typed: Typed) -> int:
     """Send a follow-up and print what comes of it; return the exit code."""
-    return await _about_one("send", task_id, {"prompt": prompt}, typed)
+    return await _about_one("send", task_id, {"prompt": prompt}, typed, within_s=timeout_s)
 
 
 async def cancel(task_id: str, typed: Typed) -> int:
@@ -34,15 +34,22 @@ async def cancel(task_id: str, typed: Typed) -> int:
     return await _about_one("cancel", task_id, {}, typed)
 
 
-async def _about_one(op: Op, task_id: str, more: dict[str, JsonValue], typed: Typed) -> int:
+async def _about_one(
+    op: Op, task_id: str, more: dict[str, JsonValue], typed: Typed, *, within_s: float | None = None
+) -> int:
     async with opened(typed) as (ohm, board, _):
         found = find(task_id, ohm.store, ohm.config, op=op, as_json=typed.as_json)
         if isinstance(found, int):
             return found
         if op == "cancel" and found.is_terminal:
             complain(f"Task '{found.id}' was over before: it {STATE[found.status]}.")
+        if op == "send" and not found.is_terminal:
+            complain(
+                f"Task '{found.id}' {STATE[found.status]}; the answer comes when the run that takes this has ended."
+            )
+        payload: dict[str, JsonValue] = {"op": op, "id": found.id, **more}
         async with _seen(ohm, board, [found]):
-            return await called(ohm, board, "task", {"op": op, "id": found.id, **more}, as_json=typed.as_json)
+            return await called(ohm, board, "task", payload, as_json=typed.as_json, within_s=within_s)
 
 
 async def wait(task_ids: list[str], timeout_s: float | None, typed: Typed, *, is_any: bool) -> int:

@@ -168,9 +168,11 @@ async def call(tool: str, arguments: str, typed: Typed) -> int:
         return await called(ohm, board, tool, payload, as_json=typed.as_json)
 
 
-async def called(ohm: Ohm, board: Board | None, tool: str, payload: JsonValue, *, as_json: bool) -> int:
-    """Call a tool of an `Ohm` and print its result; return the exit code."""
-    ended, number = await call_live(ohm, tool, payload, board=board)
+async def called(
+    ohm: Ohm, board: Board | None, tool: str, payload: JsonValue, *, as_json: bool, within_s: float | None = None
+) -> int:
+    """Call a tool of an `Ohm`, at most for so many seconds, and print its result; return the exit code."""
+    ended, number = await call_live(ohm, tool, payload, board=board, within_s=within_s)
     if as_json:
         print_json({} if ended is None else ended.details)
     elif ended is not None and board is not None:

@@ -168,16 +168,20 @@ def send(
     task_id: Annotated[str, typer.Argument(metavar="id", help="Task id or unique prefix.")],
     prompt: Annotated[str, typer.Argument(help="The follow-up, as one argument in quotes; - for standard input.")],
     *,
+    timeout: Annotated[
+        float | None, typer.Option("--timeout", help="Wait at most so many seconds, then withdraw the follow-up.")
+    ] = None,
     cwd: Cwd = HERE,
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
     """Send a follow-up to a task of any process, and print the answer."""
+    _check_timeout(timeout)
     from ohm_subagents.cli.control import send
     from ohm_subagents.cli.run import Typed
 
     typed = Typed(cwd=directory(cwd, as_json=as_json), config=config, as_json=as_json)
-    finish(partial(send, task_id, typed_text(prompt), typed))
+    finish(partial(send, task_id, typed_text(prompt), timeout, typed))
 
 
 def cancel(
@@ -206,14 +210,18 @@ def wait(
     as_json: AsJson = False,
 ) -> None:
     """Wait until tasks of any process have settled, and print them."""
-    if timeout is not None and timeout <= 0:
-        complain(f"--timeout is {timeout:g}; allowed: seconds above 0.")
-        raise typer.Exit(BAD_USAGE)
+    _check_timeout(timeout)
     from ohm_subagents.cli.control import wait
     from ohm_subagents.cli.run import Typed
 
     typed = Typed(cwd=directory(cwd, as_json=as_json), config=config, as_json=as_json)
     finish(partial(wait, task_ids, timeout, typed, is_any=is_any))
+
+
+def _check_timeout(timeout: float | None) -> None:
+    if timeout is not None and timeout <= 0:
+        complain(f"--timeout is {timeout:g}; allowed: seconds above 0.")
+        raise typer.Exit(BAD_USAGE)
 
 
 def top(
