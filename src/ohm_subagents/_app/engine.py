@@ -210,10 +210,9 @@ class Engine:
             stream.end()
 
     async def unmount(self) -> None:
-        """Tell the suites that nothing comes after this, and wait for the calls that were closed, of others too."""
+        """Tell the suites that nothing comes after this, and wait for the calls that were closed."""
         await self.events.emit(UNMOUNTED)
         await self.calls.closed()
-        await self.received.answered()
 
     async def _collected(self, task_ids: Iterable[TaskId]) -> ToolResult:
         """Wait for the tasks of an earlier call; return the result that a start of them would have."""

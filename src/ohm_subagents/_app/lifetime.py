@@ -66,5 +66,6 @@ async def working_engine(
             finally:
                 engine.close("The Ohm that owned the task was closed.", is_store_ours=store is None)
                 await of_suites.within(GRACE_S, engine.unmount)
+                await of_suites.within(GRACE_S, engine.received.answered)
     if raised is not None:
         raise raised
