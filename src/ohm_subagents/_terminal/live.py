@@ -32,12 +32,13 @@ async def call_live(
         newest[:] = [frame]
 
     async def called(abort: anyio.Event) -> ToolResult:
+        results: list[ToolResult] = []
         async with anyio.create_task_group() as group:
             if within_s is not None:
                 group.start_soon(_abort_after, within_s, abort)
-            result = await ohm.call(tool, arguments, on_update=update, abort=abort)
+            results.append(await ohm.call(tool, arguments, on_update=update, abort=abort))
             group.cancel_scope.cancel()
-        return result
+        return results[0]
 
     async with watched(ohm, board):
         result, number = await aborted_by_signal(called)
