@@ -47,16 +47,7 @@ class SendPlayer(Player):
         if is_send(call.step):
             self._sent.append((self.where, call, step["expect"]))
         else:
-            await self._let_follow_ups_go_on(call)
             await super()._join(step)
-
-    async def _let_follow_ups_go_on(self, start: Call) -> None:
-        """Give the follow-ups that a start waits for what they are given later, when the reference has answered it."""
-        await anyio.wait_all_tasks_blocked()
-        for step in self._case["steps"]:
-            if step["do"] == "release" and not start.done.is_set():
-                await self._release(step)
-                await anyio.wait_all_tasks_blocked()
 
     async def _check_result(self, call: Call, expect: Json) -> None:
         """Check the answer to a start or to a look at a task, but for what the follow-up has left there."""

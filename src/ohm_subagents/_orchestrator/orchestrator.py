@@ -21,7 +21,7 @@ from ohm_subagents._orchestrator.excerpt import abandoned, first_part, follow_up
 from ohm_subagents._orchestrator.observe.call import CommandCall
 from ohm_subagents._orchestrator.observe.observers import subscribed
 from ohm_subagents._orchestrator.run.live import LiveTask
-from ohm_subagents._orchestrator.waiting import WaitEnd, cancel_all, end_call, is_later, seconds, wait_settled
+from ohm_subagents._orchestrator.waiting import WaitEnd, cancel_all, end_call, is_later, seconds, wait_answered
 from ohm_subagents._plugins.backends.fallback import INTERACTIVE_SDK
 from ohm_subagents._plugins.suites.interface import Progress, SessionTask
 from ohm_subagents.contract.commands import AnswerRequest, Cancel, Command, GetTasks, Send, Start, Wait
@@ -146,10 +146,10 @@ class Orchestrator:
         self._running.begin(started, workers=usual if command.limit is None else command.limit)
         try:
             if started and not background and not call.is_aborted:
-                settled = partial(call.wait, partial(wait_settled, started), started)
+                answered = partial(call.wait, partial(wait_answered, started), started)
                 later_ms = background_after_ms(command, context.config.subagents)
                 with self._running.in_line(started[0], partial(call.show, reply)):
-                    background = await is_later(settled, than_ms=later_ms)
+                    background = await is_later(answered, than_ms=later_ms)
         finally:
             end_call(started, observers, background=background)
         return reply()
@@ -223,10 +223,10 @@ class Orchestrator:
             case LiveTask() as live:
                 self._running.begin([live], workers=1)
                 try:
-                    await call.wait(partial(wait_settled, [live]), [live])
+                    await call.wait(partial(wait_answered, [live]), [live])
                 finally:
                     end_call([live], observers)
-                return replace(reply(), goes_on=not live.task.is_terminal)
+                return reply()
 
     async def _cancel(self, command: Cancel, call: CommandCall) -> Reply:
         match self.store.get(TaskId(command.id)):

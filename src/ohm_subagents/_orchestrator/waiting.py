@@ -50,11 +50,11 @@ async def is_later(until: Callable[[], Awaitable[object]], *, than_ms: int | Non
     return patience.cancelled_caught
 
 
-async def wait_settled(tasks: Iterable[LiveTask]) -> None:
-    """Wait until every task is over, with the follow-ups that others have sent: none is cut off by who goes then."""
+async def wait_answered(tasks: Iterable[LiveTask]) -> None:
+    """Wait until the first prompt of every task is answered."""
     for live in tasks:
-        if not live.settled.is_set:
-            await live.settled.wait()
+        if not live.asked.answered.is_set:
+            await live.asked.answered.wait()
 
 
 class WaitEnd(Follower):
