@@ -50,7 +50,8 @@ def ohm_on(
         "subagentBackend": cli,
         "subagents": {"model": MODELS[cli], "backends": {cli: {"command": [*(command or command_of(cli))]}}},
     }
-    given = {"PI_CONFIG_DIR": str(home), "OHM_SUBAGENTS_STORE": "memory", "PATH": "/usr/bin:/bin", **env}
+    folders = {"PI_CONFIG_DIR": str(home), "HOME": str(home), "PATH": "/usr/bin:/bin"}
+    given = {**folders, "OHM_SUBAGENTS_STORE": "memory", **env}
     more: dict[str, Any] = {"suites": suites} if suites else {}
     return Ohm.open(cwd=home, env=given, config=config, profiles=[*profiles], plugins=[ohm_backend_cli], **more)
 
