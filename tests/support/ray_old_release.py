@@ -1,4 +1,8 @@
-"""An older release, which speaks version 1 of the messages only: its runner, and a program that submits to one."""
+"""Today's code where it speaks version 1 of the messages only: a runner on Ray, and a program that submits to one.
+
+It shows that releases of two versions meet on a real cluster. What a release of then really wrote is recorded, and
+played against both sides of today's code in `tests/remote/test_first_release.py`.
+"""
 
 import json
 import sys
