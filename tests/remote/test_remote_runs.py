@@ -340,6 +340,19 @@ async def test_a_runner_that_names_no_ended_runs_may_have_any_of_those_that_it_k
         assert await backend.has(request_for("Is it?", Scenarios(cwd=tmp_path)))
 
 
+async def test_a_runner_that_speaks_no_version_of_ours_is_told_of_with_who_has_to_be_updated():
+    async def act(_request, _sink):
+        return "Yes."
+
+    async with remote(act, wrap=lambda wire: ShakyTransport(wire, seed=1, faults=0, versions=(3,))) as ohm:
+        error = (await ohm.run("finder", "Is it?")).err_value
+    assert str(error) == (
+        "This program and the runner do not understand each other. Of messages, the runner speaks version 3, this "
+        "program versions 1 and 2: update this program. Nothing was begun."
+    )
+    assert not error.retryable
+
+
 async def test_events_of_a_newer_release_are_told_of_once():
     class Newer(LoopbackTransport):
         async def feed(self, frame):

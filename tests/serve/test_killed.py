@@ -196,8 +196,11 @@ async def answering(desk, **first):
 @pytest.mark.parametrize(
     ("first", "said"),
     [
-        ({"version": 9, "kind": "ohm_opened", "speaks": 9}, "The message has version 9; this release knows"),
-        ({"version": 2, "kind": "ohm_opened", "speaks": 9}, "speaks no version of messages that this release knows"),
+        ({"version": 9, "kind": "ohm_opened", "speaks": 9}, "The message has version 9; its reader knows"),
+        (
+            {"version": 2, "kind": "ohm_opened", "speaks": 9},
+            "the server speaks version 9, this program versions",
+        ),
         ({"version": 2, "kind": "ohm_refused", "reason": "Come later."}, "Come later."),
     ],
 )

@@ -289,8 +289,11 @@ async def test_a_socket_in_a_directory_of_others_is_not_used(desk):
     ("line", "said"),
     [
         (b"hello\n", "A line is no JSON"),
-        (b'{"version": 99, "kind": "open_ohm"}\n', "The message has version 99; this release knows the versions 1 and"),
-        (b'{"version": 2, "kind": "open_ohm", "versions": [99], "cwd": "/"}\n', "speaks the versions 99"),
+        (b'{"version": 99, "kind": "open_ohm"}\n', "The server cannot read the program. The message has version 99"),
+        (
+            b'{"version": 2, "kind": "open_ohm", "versions": [99], "cwd": "/"}\n',
+            "version 99, the server versions",
+        ),
         (b'{"version": 2, "kind": "leave_command", "n": 1}\n', "The first message has to say which Ohm is wanted."),
     ],
 )

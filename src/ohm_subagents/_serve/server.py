@@ -82,7 +82,7 @@ class Server:
         try:
             first = await anext(messages, None)
         except WireError as wrong:
-            frames.send(OhmRefused(reason=str(wrong)))
+            frames.send(OhmRefused(reason=f"The server cannot read the program. {wrong}"))
             return
         match first:
             case OpenOhm() as opening:
@@ -95,7 +95,7 @@ class Server:
 
     async def _opened(self, opening: OpenOhm, frames: Frames, messages: AsyncGenerator[WireMessage]) -> None:
         try:
-            speaks = common_version(opening.versions)
+            speaks = common_version(opening.versions, they="the program", we="the server")
         except WireError as wrong:
             frames.send(OhmRefused(reason=str(wrong)))
             return

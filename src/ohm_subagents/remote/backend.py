@@ -164,7 +164,9 @@ class RemoteBackend:
                 self._group.start_soon(link.serve)
         except RunnerUnusableError as why:
             return Err(_unusable(str(why)))
-        except (RunnerLostError, WireError) as why:
+        except WireError as why:
+            return Err(_strange(str(why)))
+        except RunnerLostError as why:
             return Err(_unreachable(str(why)))
         return Ok(link)
 
@@ -221,6 +223,14 @@ def _unreachable(why: str) -> OhmError:
         message=f"The runner cannot be reached. {why}",
         advice="Nothing was begun. See that it runs, and start the task again.",
         retryable=True,
+    )
+
+
+def _strange(why: str) -> OhmError:
+    return OhmError(
+        code=ErrorCode.RUNNER_LOST,
+        message=f"This program and the runner do not understand each other. {why}",
+        advice="Nothing was begun.",
     )
 
 

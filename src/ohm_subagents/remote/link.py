@@ -81,7 +81,7 @@ class Link:
 
     def __init__(self, transport: Transport, patience: Patience, hello: Hello) -> None:
         """Raises `WireError` if there is no version of messages that both sides know."""
-        self.version = common_version(hello.versions)
+        self.version = common_version(hello.versions, they="the runner", we="this program")
         self.why_lost = ""
         self._transport = transport
         self._patience = patience

@@ -168,15 +168,27 @@ def test_what_an_older_version_cannot_say_is_refused() -> None:
 
 
 def test_versions_that_are_unknown_are_refused() -> None:
-    unknown = "The message has version 9; this release knows the versions 1 and 2."
+    unknown = "The message has version 9; its reader knows versions 1 and 2, and has to be updated."
     with pytest.raises(WireError, match=unknown):
         load({"version": 9, "kind": "granted"})
     with pytest.raises(WireError, match=unknown):
         dump(Granted(run_key="k", ask=1), version=9)
-    assert common_version((2, 3)) == 2
-    assert common_version((1,)) == 1
-    with pytest.raises(WireError, match="The other side speaks the versions 3 of messages, this one 1 and 2"):
-        common_version((3,))
+
+
+@pytest.mark.parametrize(
+    ("versions", "said"),
+    [
+        ((3,), "Of messages, the runner speaks version 3, this program versions 1 and 2: update this program."),
+        ((0,), "Of messages, the runner speaks version 0, this program versions 1 and 2: update the runner."),
+        ((), "Of messages, the runner speaks none, this program versions 1 and 2: update the runner."),
+    ],
+)
+def test_two_sides_agree_on_the_newest_version_that_both_know_or_say_which_is_older(versions, said) -> None:
+    sides = {"they": "the runner", "we": "this program"}
+    assert common_version((2, 3), **sides) == 2
+    assert common_version((1,), **sides) == 1
+    with pytest.raises(WireError, match=said):
+        common_version(versions, **sides)
 
 
 def test_a_profile_is_written_once_for_all_runs_that_share_it() -> None:

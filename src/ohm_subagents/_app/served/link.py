@@ -20,6 +20,7 @@ from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.spelling import did_you_mean
 from ohm_subagents.contract.task import Task, apply
 from ohm_subagents.contract.wire.callbacks import AttendRequests, CallbackMessage, FunctionsLeft
+from ohm_subagents.contract.wire.codec import common_version
 from ohm_subagents.contract.wire.lenient import UnknownEvent
 from ohm_subagents.contract.wire.serving import (
     AskingMessage,
@@ -180,14 +181,15 @@ class Link:
             await frames.flush()
             try:
                 first = await anext(messages, None)
+                if isinstance(first, OhmOpened):
+                    frames.version = common_version((first.speaks,), they="the server", we="this program")
+                    return
             except WireError as wrong:
                 raise _refused(str(wrong)) from None
         if patience.cancelled_caught:
             hangs = f"The server at '{self._path}' gave no answer within {place.GREETS_WITHIN_S} seconds."
             raise ServerError(unreachable(hangs, place.end_it(self._path)))
         match first:
-            case OhmOpened(speaks=version) if version in VERSIONS:
-                frames.version = version
             case OhmRefused(reason=reason, advice=advice):
                 raise _refused(reason, advice or _END_IT)
             case None:
@@ -195,7 +197,7 @@ class Link:
                     unreachable("The server ended the connection before it opened an Ohm.", "Call again.")
                 )
             case _:
-                raise _refused("The server speaks no version of messages that this release knows.")
+                raise _refused("The server did not say that it opened an Ohm: it is no server of ours, or newer.")
 
     async def _stream(self) -> ByteStream:
         if self._starts:

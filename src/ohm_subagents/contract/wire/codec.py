@@ -91,11 +91,15 @@ def load_as(expected: type[M], fields: Mapping[str, JsonValue]) -> M:
     return message
 
 
-def common_version(theirs: tuple[int, ...]) -> int:
-    """Return the newest version that both sides know. Raises `WireError` if there is none."""
+def common_version(theirs: tuple[int, ...], *, they: str, we: str) -> int:
+    """Return the newest version that both sides know; `they` and `we` name the sides.
+
+    Raises `WireError` if there is none: the sentence reads the same on both sides.
+    """
     both = [version for version in VERSIONS if version in theirs]
     if not both:
-        wrong = f"The other side speaks the versions {_listed(theirs)} of messages, this one {_listed(VERSIONS)}."
+        older = they if max(theirs, default=0) < NEWEST else we
+        wrong = f"Of messages, {they} speaks {_listed(theirs)}, {we} {_listed(VERSIONS)}: update {older}."
         raise WireError(wrong)
     return max(both)
 
@@ -187,8 +191,9 @@ def _first_fault(invalid: PydanticSerializationError) -> str:
 
 
 def _unreadable(version: object) -> str:
-    return f"The message has version {version!r}; this release knows the versions {_listed(VERSIONS)}."
+    update = ", and has to be updated" if isinstance(version, int) and version > NEWEST else ""
+    return f"The message has version {version!r}; its reader knows {_listed(VERSIONS)}{update}."
 
 
 def _listed(versions: tuple[int, ...]) -> str:
-    return " and ".join(map(str, versions))
+    return f"version{'s' * (len(versions) > 1)} {' and '.join(map(str, versions))}" if versions else "none"
