@@ -2,14 +2,16 @@
 
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from decimal import Decimal
 
 import anyio
 import pytest
 from acting import ActingBackend
-from remote_backends import behind
+from remote_backends import Remotely, behind
 from wire_samples import RUN
 
-from ohm_subagents.contract import TextDelta
+from ohm_subagents import Ohm
+from ohm_subagents.contract import TextDelta, Usage, UsageAdded
 from ohm_subagents.contract.wire import (
     AttachRun,
     CallAsked,
@@ -29,9 +31,9 @@ from ohm_subagents.contract.wire import (
     load,
     load_as,
 )
-from ohm_subagents.plugin import Options
+from ohm_subagents.plugin import Options, RequestNeed
 from ohm_subagents.remote import open_runner
-from ohm_subagents.testing import Scenarios
+from ohm_subagents.testing import HERMETIC, EventLog, Scenarios
 from ohm_subagents.testing.scenarios import request_for
 from ohm_subagents.testing.trial import Recorder
 
@@ -261,3 +263,28 @@ async def test_a_closed_runner_ends_its_runs():
         await first.post(START)
         await anyio.wait_all_tasks_blocked()
     assert ended == [True]
+
+
+@pytest.mark.parametrize("place", [lambda here: here, Remotely], ids=["here", "remote"])
+@pytest.mark.parametrize(
+    ("stop", "counted"),
+    [("clock", Usage(requests=1, input_tokens=7, cost_usd=Decimal("0.5"))), ("cancel", Usage(requests=1))],
+)
+async def test_the_last_request_of_a_run_that_is_stopped_counts_as_it_does_here(place, stop, counted):
+    """A task that is cancelled has settled before its backend can tell tokens; one that a limit stops has not."""
+    log = EventLog()
+
+    async def act(request, sink):
+        async with request.gate.request(RequestNeed(provider="acme")):
+            try:
+                sink.emit(TextDelta(text="on"))
+                await anyio.sleep_forever()
+            finally:
+                sink.emit(UsageAdded(usage=Usage(requests=1, input_tokens=7, cost_usd=Decimal("0.5"))))
+
+    config = {"subagentBackend": "acting"}
+    async with Ohm.open(env=HERMETIC, config=config, plugins=[place(ActingBackend(act)), log]) as ohm:
+        handle = await ohm.start("finder", "Go on")
+        await log.until(lambda _task, event: isinstance(event, TextDelta))
+        await (handle.cancel() if stop == "cancel" else handle.wait())
+        assert ohm.task(handle.id).activity.usage == counted
