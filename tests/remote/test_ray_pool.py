@@ -40,6 +40,16 @@ async def test_runs_are_spread_over_the_runners():
         assert [len(one) for one in running] == [2, 2, 2]
 
 
+async def test_two_programs_with_one_task_each_use_two_runners():
+    log, other = EventLog(), EventLog()
+    async with pool(log, runners=2) as (first, here), pool(other, here=here, runners=2) as (second, _):
+        for ohm, told in ((first, log), (second, other)):
+            await ohm.start("finder", "hang")
+            await told.until(lambda _task, event: isinstance(event, TextDelta))
+        running = [from_json(await one.call("hello"))["running"] for one in here.hosted.values()]
+        assert [len(one) for one in running] == [1, 1]
+
+
 async def test_a_lost_runner_costs_its_own_runs_and_the_next_one_is_placed():
     log = EventLog()
     async with pool(log, runners=2) as (ohm, here):

@@ -92,6 +92,13 @@ class RemoteBackend:
         linked = await self._linked()
         return linked.err_value if isinstance(linked, Err) else None
 
+    async def running(self) -> int:
+        """Return how many runs the runner has, those of other submitters too; 0 of one that cannot be reached."""
+        try:
+            return len((await answered(Hello, self._transport.hello, None, self._patience)).running)
+        except RunnerLostError:
+            return 0
+
     async def attach(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
         """Go on with a run that the runner has, and whose submitter is gone (`Attaching`)."""
         linked = await self._linked()

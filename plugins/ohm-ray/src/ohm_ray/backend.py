@@ -45,11 +45,18 @@ if TYPE_CHECKING:
 
 RETRIES: Final = 3
 """Runners that one run may lose before it fails, where `onLost` is `retry`."""
+KNOWN_AFTER_S: Final = 1.0
+"""Seconds for which the runners are asked, before the first run of a program, how many they have."""
 _ELSEWHERE: Final = "The runner was lost, and the run goes on at another one, from its last checkpoint."
 
 
 class _Member:
-    """A runner of the pool, and what is known of it."""
+    """A runner of the pool, and what is known of it.
+
+    Fields:
+        load: the runs of this program that are there.
+        others: the number of runs that were there before the first one of this program.
+    """
 
     def __init__(
         self,
@@ -63,6 +70,7 @@ class _Member:
         self.transport = RunnerTransport(runners, number)
         self.remote = RemoteBackend(self.transport, group, patience, clones)
         self.load = RunnerLoad()
+        self.others = 0
         self._life = 0
 
     async def having(self, run: Awaitable[Result[RunOutput, OhmError]]) -> Result[RunOutput, OhmError]:
@@ -107,6 +115,8 @@ class RayBackend:
             idle_s=options.idle_s,
         )
         self._size = PoolSize(scaling)
+        self._turn = anyio.Lock(fast_acquire=True)
+        self._knows_others = False
 
     async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
         """Run one prompt to its end. `onLost` says what follows where its runner is lost."""
@@ -197,15 +207,32 @@ class RayBackend:
 
         The last of a pool that was larger than it needs to be for some time get none, and end when they are idle.
         """
+        await self._know_others()
         while True:
             runs, now = 1 + self._running, anyio.current_time()
             in_use = self._size.fit(runs, now=now)
             self._member(in_use - 1)
-            loads = [one.load for one in self._members[:in_use]]
+            members = sorted(self._members[:in_use], key=lambda one: one.others)
+            loads = [one.load for one in members]
             number = placed(loads, runs_per_runner=max(runs, self._options.runs_per_runner), now=now)
             if number is not None:
-                return self._members[number]
+                return members[number]
             await anyio.sleep_until(opens_at(loads, runs_per_runner=runs))
+
+    async def _know_others(self) -> None:
+        """Learn before the first run how busy the runners are with other programs, or all would begin at one."""
+        async with self._turn:
+            if not self._knows_others and self._options.fewest > 1:
+                with anyio.move_on_after(KNOWN_AFTER_S):
+                    async with anyio.create_task_group() as group:
+                        for number in range(self._options.fewest):
+                            group.start_soon(self._know_other, number)
+            self._knows_others = True
+
+    async def _know_other(self, number: int) -> None:
+        if await self._is_there(number):
+            member = self._member(number)
+            member.others = await member.remote.running()
 
     @property
     def _running(self) -> int:
