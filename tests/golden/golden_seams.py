@@ -17,7 +17,7 @@ from golden_pi import RecordedPi
 from golden_recording import Json, deep_merged, recording
 
 from ohm_subagents import Ohm
-from ohm_subagents._profiles.catalog import builtin_profiles
+from ohm_subagents._profiles.shipped import shipped_profiles
 from ohm_subagents.contract import Profile, Task
 from ohm_subagents.plugin import ToolResult
 from ohm_subagents.testing import HERMETIC
@@ -31,7 +31,7 @@ KNOBS = {
 }
 """Options of the reference's registry, which are environment variables for a user."""
 
-SHIPPED = {profile.id: profile for profile in builtin_profiles()}
+SHIPPED = {profile.id: profile for profile in shipped_profiles()}
 
 
 class Subject:

@@ -8,7 +8,8 @@ import pytest
 
 from ohm_subagents._config.subagents import RESERVED_IDS
 from ohm_subagents._config.trust import trust_everything, trust_nothing
-from ohm_subagents._profiles.catalog import Catalog, builtin_profiles, load_catalog
+from ohm_subagents._profiles.catalog import Catalog, load_catalog
+from ohm_subagents._profiles.shipped import shipped_profiles
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.limits import Budget, Limits
 from ohm_subagents.contract.model_pattern import ModelPattern
@@ -36,15 +37,15 @@ def load(tmp_path):
 
 
 def test_five_profiles_ship_in_catalogue_order():
-    ids = [one.id for one in builtin_profiles()]
+    ids = [one.id for one in shipped_profiles()]
     assert ids == ["librarian", "oracle", "finder", "task", "painter"]
-    assert [one.id for one in builtin_profiles() if one.primary] == ["librarian"]
-    assert not any(one.internal for one in builtin_profiles())
-    assert all(one.summary and one.when_to_use and one.prompt for one in builtin_profiles())
+    assert [one.id for one in shipped_profiles() if one.primary] == ["librarian"]
+    assert not any(one.internal for one in shipped_profiles())
+    assert all(one.summary and one.when_to_use and one.prompt for one in shipped_profiles())
 
 
 def test_built_ins_have_the_least_tools_that_do_the_work():
-    tools = {one.id: one.tools.allowed for one in builtin_profiles()}
+    tools = {one.id: one.tools.allowed for one in shipped_profiles()}
     assert tools == {
         "librarian": READ_ONLY,
         "oracle": READ_ONLY,
@@ -55,7 +56,7 @@ def test_built_ins_have_the_least_tools_that_do_the_work():
 
 
 def test_the_inputs_are_those_of_the_document():
-    inputs = {one.id: [(field.name, field.role, field.required) for field in one.inputs] for one in builtin_profiles()}
+    inputs = {one.id: [(field.name, field.role, field.required) for field in one.inputs] for one in shipped_profiles()}
     description = ("description", "description", False)
     assert inputs == {
         "librarian": [("query", "prompt", True), ("context", "context", False), description],
@@ -68,15 +69,15 @@ def test_the_inputs_are_those_of_the_document():
 
 def test_only_search_profiles_fall_back_to_the_embedded_model():
     search = ModelPattern(provider="local", model="search")
-    assert {one.id: one.fallback_model for one in builtin_profiles() if one.fallback_model} == {
+    assert {one.id: one.fallback_model for one in shipped_profiles() if one.fallback_model} == {
         "librarian": search,
         "finder": search,
     }
-    assert {one.id: one.feature for one in builtin_profiles() if one.feature} == {"painter": "painterImagegen"}
+    assert {one.id: one.feature for one in shipped_profiles() if one.feature} == {"painter": "painterImagegen"}
 
 
 def test_no_built_in_has_a_reserved_id():
-    assert not RESERVED_IDS & {one.id for one in builtin_profiles()}
+    assert not RESERVED_IDS & {one.id for one in shipped_profiles()}
 
 
 def test_later_sources_override_by_id_and_keep_the_place_in_the_order(load):
@@ -297,7 +298,7 @@ def test_a_folder_that_is_a_file_is_no_folder(tmp_path):
     ],
 )
 def test_lookup_trims_and_folds(typed, found):
-    catalog = Catalog.of(builtin_profiles())
+    catalog = Catalog.of(shipped_profiles())
     profile = catalog.find(typed)
     assert (profile.id if profile else None) == found
 
@@ -308,11 +309,23 @@ def test_a_catalogue_may_be_made_of_given_profiles():
     assert len(catalog.diagnostics) == 2
 
 
-def test_yaml_is_imported_only_when_a_file_is_read():
-    code = (
-        "import sys, ohm_subagents._profiles.catalog as catalog; assert 'yaml' not in sys.modules;"
-        "catalog.builtin_profiles(); assert 'yaml' in sys.modules"
-    )
+def test_yaml_is_imported_only_when_a_file_of_somebody_is_read(tmp_path):
+    code = f"""
+import sys
+from pathlib import Path
+from ohm_subagents._profiles.catalog import load_catalog
+
+home = Path({str(tmp_path)!r})
+
+def read():
+    return len(load_catalog(cwd=home, config_dir=home, plugin_profiles=()).profiles)
+
+assert read() == 5 and "yaml" not in sys.modules
+folder = home / "subagents"
+folder.mkdir()
+folder.joinpath("own.md").write_text("---\\nsummary: S\\n---\\nDo it.")
+assert read() == 6 and "yaml" in sys.modules
+"""
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

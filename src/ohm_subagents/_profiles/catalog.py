@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
-from importlib.resources import files
-from typing import TYPE_CHECKING, Final, Self
+from functools import cached_property
+from typing import TYPE_CHECKING, Self
 
 from ohm_subagents._config.regular_file import is_one_place
 from ohm_subagents._config.subagents import RESERVED_IDS
 from ohm_subagents._config.tool_rules import fold_tool
 from ohm_subagents._config.trust import trust_nothing
 from ohm_subagents._profiles.documents import read_folder
-from ohm_subagents._profiles.markdown import parse_profile
+from ohm_subagents._profiles.shipped import shipped_profiles
 from ohm_subagents._profiles.trust import tightened
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.profile import fold_id
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
 
     from ohm_subagents._config.trust import Covers
     from ohm_subagents.contract.profile import Profile
-
-BUILTIN: Final = ("librarian", "oracle", "finder", "task", "painter")
-"""In catalogue order."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +91,7 @@ def load_catalog(
     of a suite replace none. `menu` has the names of models that a file may give.
     """
     builder = _CatalogBuilder()
-    builder.put(builtin_profiles())
+    builder.put(shipped_profiles())
     offered = tuple(plugin_profiles)
     builder.put(profile for profile in offered if not profile.suite)
     taken = frozenset(builder.profiles) | RESERVED_IDS
@@ -111,26 +107,6 @@ def load_catalog(
         brought = frozenset(fold_id(one.id) for one, _ in theirs if not builder.is_tool(one))
         builder.put([builder.tightened(one, is_trusted=is_trusted) for one, is_trusted in theirs])
     return Catalog(profiles=tuple(builder.profiles.values()), diagnostics=tuple(builder.diagnostics), brought=brought)
-
-
-@cache
-def builtin_profiles() -> tuple[Profile, ...]:
-    """Return the profiles that ship, in catalogue order."""
-    folder = files("ohm_subagents._profiles").joinpath("builtin")
-    found: list[Profile] = []
-    for name in BUILTIN:
-        text = folder.joinpath(f"{name}.md").read_text(encoding="utf-8")
-        parsed = parse_profile(text, source=f"builtin/{name}.md", stem=name)
-        if isinstance(parsed, Err):
-            raise AssertionError(str(parsed.err_value))  # noqa: TRY004  it is our own file that is wrong
-        found.append(_as_default(parsed.ok_value.profile))
-    return tuple(found)
-
-
-def _as_default(profile: Profile) -> Profile:
-    """Return a profile that ships, whose rules for calls nobody has written."""
-    rules = tuple(replace(one, is_default=True) for one in profile.tools.call_rules)
-    return replace(profile, tools=replace(profile.tools, call_rules=rules)) if rules else profile
 
 
 def _as_said(profile: Profile, *, primary: bool | None) -> Profile:
@@ -207,6 +183,8 @@ def _read(
             message = f"Cannot read profiles from '{path}': {text.err_value}."
             diagnostics.append(Diagnostic(subject=path.stem, message=message, severity="error"))
             continue
+        from ohm_subagents._profiles.markdown import parse_profile  # noqa: PLC0415  most have no file
+
         parsed = parse_profile(text.ok_value, source=str(path), stem=path.stem, menu=menu)
         if isinstance(parsed, Err):
             diagnostics.append(Diagnostic(subject=path.stem, message=str(parsed.err_value), severity="error"))

@@ -1,4 +1,4 @@
-"""A profile from Markdown with YAML front matter; built-ins, the user's and the project's are read alike."""
+"""A profile from Markdown with YAML front matter; the user's and the project's are read alike."""
 
 from __future__ import annotations
 
