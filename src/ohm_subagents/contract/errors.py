@@ -134,9 +134,7 @@ class ErrorCode(StrEnum):
     WAIT_ABORTED = _code("task_wait_aborted", Category.RUNTIME, "The caller aborted the wait; the tasks go on.")
     UNKNOWN_REQUEST_ID = _code("unknown_request_id", Category.NOT_FOUND, "No subagent has made a request of this id.")
     REQUEST_CLOSED = _code(
-        "request_closed",
-        Category.RUNTIME,
-        "The request was answered already, or denied when it expired or its run ended.",
+        "request_closed", Category.RUNTIME, "The request was answered, or denied when it expired or its run ended."
     )
     ANSWER_NOT_TAKEN = _code(
         "answer_not_taken",
@@ -146,6 +144,7 @@ class ErrorCode(StrEnum):
     INVALID_ANSWER = _code("invalid_answer", Category.VALIDATION, "A request is given something that is no answer.")
     DUPLICATE_TASK_ID = _code("duplicate_task_id", Category.RUNTIME, "`new_task_id` returned the id of another task.")
     WORKSPACE_FAILED = _code("workspace_failed", Category.RUNTIME, "A workspace cannot be made, or its work be kept.")
+    NOTHING_TO_LAND = _code("nothing_to_land", Category.VALIDATION, "A task has no changes that could land.")
     BACKEND_FAILED = _code("task_backend_execution_failed", Category.RUNTIME, "The backend failed or raised.")
     BACKEND_TIMEOUT = _code(
         "task_backend_timeout",

@@ -5,7 +5,56 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-Landed = Literal["no", "clean", "conflict"]
+Landed = Literal["no", "clean", "conflict", "discarded"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hunk:
+    """Lines of a file that a task and its parent have changed in different ways."""
+
+    first: int
+    """The first of these lines in the file of the parent, from 1 on."""
+    last: int
+    """The last of them; less than `first` where the parent has none."""
+    ours: str
+    """The lines of the parent, cut where they are long."""
+    theirs: str
+    """The lines of the task, cut where they are long."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """A file whose changes by a task cannot be made to the files of the parent."""
+
+    path: str
+    """The file, from the top of the repository."""
+    reason: str
+    """The reason, for people."""
+    hunks: tuple[Hunk, ...] = ()
+    """The lines in which they meet, the first ones of many; empty where lines are not the reason."""
+
+    def __str__(self) -> str:
+        """Return one line for people."""
+        lines = [f"{one.first}-{one.last}" if one.last > one.first else f"{one.first}" for one in self.hunks]
+        where = f" line{'s' if lines[1:] or '-' in lines[0] else ''} {', '.join(lines)}" if lines else ""
+        return f"{self.path}{where}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Landing:
+    """The end of an attempt to make the changes of a task to the files of its parent: all of them, or none."""
+
+    ref: str
+    """The reference that keeps the changes."""
+    files: tuple[str, ...] = ()
+    """The files of the parent that were changed, from the top of the repository."""
+    conflicts: tuple[Conflict, ...] = ()
+    """The reasons why nothing was changed; empty where the changes are made."""
+
+    @property
+    def landed(self) -> Landed:
+        """`clean` where the changes are made, else `conflict`."""
+        return "conflict" if self.conflicts else "clean"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,5 +73,6 @@ class WorkspaceKept:
     deletions: int
     """The number of lines that were removed."""
     landed: Landed = "no"
-    """`clean` once they are in the files of the parent too; `conflict` where that was tried in vain."""
+    """`clean` once they are in the files of the parent too; `conflict` where that was tried in vain; `discarded` where
+    nothing is kept of them any more."""
     kind: Literal["workspace_kept"] = "workspace_kept"

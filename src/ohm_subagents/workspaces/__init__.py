@@ -2,14 +2,21 @@
 
 The files of a directory, uncommitted and untracked ones included, become a commit that `refs/ohm/<task>` keeps. A clone
 of it is made on the same machine, or from a git bundle on another one; what was done there is fetched into the same
-reference. No setting, hook or filter of a repository runs, and nothing else of it changes.
+reference. No setting, hook or filter of a repository runs, and nothing else of it changes. `Landings` make what a task
+did to the files of the directory itself: all of it, or nothing.
 """
 
+from ohm_subagents.contract.workspace import Conflict, Hunk, Landing
 from ohm_subagents.workspaces.git_workspaces import Beginning, GitWorkspaces, OpenClone, Work, ref_of
+from ohm_subagents.workspaces.landings import Landings
 
 __all__ = [
     "Beginning",
+    "Conflict",
     "GitWorkspaces",
+    "Hunk",
+    "Landing",
+    "Landings",
     "OpenClone",
     "Work",
     "ref_of",

@@ -20,13 +20,14 @@ from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.workspaces.clone import Clone, bundled
 from ohm_subagents.workspaces.failure import WorkspaceError, error_of
 from ohm_subagents.workspaces.git import Git
+from ohm_subagents.workspaces.interruption import is_interrupted, landing_alone, mended
 from ohm_subagents.workspaces.places import private_directory, sweep
 from ohm_subagents.workspaces.snapshot import snapshot
 from ohm_subagents.workspaces.source import Source, is_repository, source_of
 from ohm_subagents.workspaces.view import View
 
 REFS: Final = "refs/ohm/"
-_BASE: Final = ".base"
+BASE: Final = ".base"
 """After the name of a task, in which there is no dot."""
 _MAX_NAME: Final = 200
 
@@ -103,10 +104,10 @@ class GitWorkspaces:
         ref = ref_of(task)
         try:
             async with self._viewed(directory) as view:
-                commit = await view.commit(ref) or await view.commit(ref + _BASE)
+                commit = await view.commit(ref) or await view.commit(ref + BASE)
                 if commit is None:
-                    commit = (await snapshot(view, "Files that the task began with", head=await _head(view))).commit
-                    await view.run("update-ref", "--no-deref", ref + _BASE, commit)
+                    commit = (await snapshot(view, "Files that the task began with", head=await head_of(view))).commit
+                    await view.run("update-ref", "--no-deref", ref + BASE, commit)
                 within = await to_thread.run_sync(_within, directory, view.source.top)
         except (WorkspaceError, OSError) as why:
             return Err(error_of(why))
@@ -126,7 +127,7 @@ class GitWorkspaces:
         ref = ref_of(task)
         try:
             async with self._viewed(directory) as view:
-                base = await view.commit(ref + _BASE)
+                base = await view.commit(ref + BASE)
                 file = view.directory / "bundle"
                 await to_thread.run_sync(file.write_bytes, bundle)
                 await view.run("fetch", *_PLAINLY, f"{file}", f"+HEAD:{ref}")
@@ -141,7 +142,7 @@ class GitWorkspaces:
             async with self._viewed(directory) as view:
                 if await view.commit(ref) is None:
                     return Ok(b"")
-                return Ok((await view.run("diff", *_PATCH, ref + _BASE, ref, "--")).stdout)
+                return Ok((await view.run("diff", *_PATCH, ref + BASE, ref, "--")).stdout)
         except (WorkspaceError, OSError) as why:
             return Err(error_of(why))
 
@@ -151,7 +152,7 @@ class GitWorkspaces:
         try:
             async with self._viewed(directory) as view:
                 if await view.commit(ref) is None:
-                    await view.run("update-ref", "--no-deref", "-d", ref + _BASE)
+                    await view.run("update-ref", "--no-deref", "-d", ref + BASE)
         except (WorkspaceError, OSError) as why:
             return Err(error_of(why))
         return Ok(None)
@@ -186,9 +187,15 @@ class GitWorkspaces:
         return Ok(OpenClone(directory, partial(clone.work, here / "view")))
 
     @asynccontextmanager
-    async def _viewed(self, directory: Path) -> AsyncGenerator[View]:
+    async def _viewed(self, directory: Path, *, writes: bool = True) -> AsyncGenerator[View]:
+        """Look at the repository of a directory; objects are kept only if the view writes."""
         async with self._place() as place:
-            yield await View.opened(self._git, await self._source(directory), place / "view")
+            source = await self._source(directory)
+            view = await View.opened(self._git, source, place / "view", objects=None if writes else place / "objects")
+            if is_interrupted(source):
+                async with landing_alone(source):
+                    await mended(view)
+            yield view
 
     @asynccontextmanager
     async def _held(self) -> AsyncGenerator[Result[Path, OhmError]]:
@@ -255,7 +262,7 @@ def ref_of(task: str) -> str:
     return REFS + (name if len(name) <= _MAX_NAME else sha256(task.encode()).hexdigest())
 
 
-async def _head(view: View) -> str | None:
+async def head_of(view: View) -> str | None:
     """Return the commit of HEAD; None before the first one. Raises `WorkspaceError` if it is missing."""
     head = await view.says("rev-parse", "-q", "--verify", "HEAD")
     if head is not None:

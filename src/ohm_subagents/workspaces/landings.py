@@ -1,0 +1,185 @@
+"""Landings: the changes of a task made to the files of its parent, all of them or none."""
+
+from __future__ import annotations
+
+import os
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Final
+
+import anyio
+from anyio import to_thread
+
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.contract.workspace import Conflict, Landing
+from ohm_subagents.workspaces.failure import WorkspaceError, error_of
+from ohm_subagents.workspaces.git_workspaces import BASE, GitWorkspaces, head_of, ref_of
+from ohm_subagents.workspaces.interruption import is_interrupted, landing_alone, mended, place_of
+from ohm_subagents.workspaces.merging import merged
+from ohm_subagents.workspaces.places import remove
+from ohm_subagents.workspaces.replacement import JOURNAL, Change, Landed, Replacement, forget, take_back
+from ohm_subagents.workspaces.snapshot import snapshot
+from ohm_subagents.workspaces.working_files import ChangedMeanwhile, Version
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Mapping
+    from pathlib import Path
+
+    from ohm_subagents.workspaces.view import View
+
+LANDED: Final = ".landed"
+"""After the name of a task: the commit of it whose changes the parent has."""
+
+
+class Landings:
+    """Makes what tasks have done to the files of their parents, or throws it away.
+
+    Only files of the working tree are written, and references below `refs/ohm/`: HEAD, the index, the stash, hooks and
+    settings stay as they are. One landing after the other happens in a repository, whichever process asks for it.
+    """
+
+    def __init__(self, workspaces: GitWorkspaces, *, step: Callable[[str], None] = lambda _name: None) -> None:
+        """Land what `workspaces` keep. `step` is called with the name of each step: a test may end it there."""
+        self._workspaces = workspaces
+        self._step = step
+
+    @classmethod
+    def of(cls, env: Mapping[str, str]) -> Result[Landings, OhmError]:
+        """Return those of the user's cache; Err if `env` names neither that nor a home."""
+        match GitWorkspaces.of(env):
+            case Ok(workspaces):
+                return Ok(cls(workspaces))
+            case Err() as refused:
+                return refused
+
+    async def land(self, directory: Path, task: str) -> Result[Landing, OhmError]:
+        """Make the changes of a task to the files of a directory as they are now, uncommitted, where they all fit.
+
+        With a conflict nothing is changed. A task that has changed more since it landed lands that.
+        """
+        ref = ref_of(task)
+        try:
+            async with self._alone(directory, writes=False) as view:
+                work, landed = await view.commit(ref), await view.commit(ref + LANDED)
+                base = landed or await view.commit(ref + BASE)
+                if work is None or base is None:
+                    return Err(_nothing(task))
+                if work == landed:
+                    return Err(_refused(f"The changes of task '{task}' have landed; there is nothing more to land."))
+                return await self._landed(view, Landed(ref=ref + LANDED, commit=work), ref=ref, base=base)
+        except ChangedMeanwhile as changed:
+            return Err(_changed(str(changed)))
+        except (WorkspaceError, OSError) as why:
+            return Err(error_of(why))
+
+    async def discard(self, directory: Path, task: str) -> Result[None, OhmError]:
+        """Remove what is kept of a task that has not landed."""
+        ref = ref_of(task)
+        try:
+            async with self._alone(directory) as view:
+                work, landed = await view.commit(ref), await view.commit(ref + LANDED)
+                if work is None:
+                    return Err(_nothing(task))
+                if work == landed:
+                    told = f"The changes of task '{task}' have landed, and are in the files of its parent."
+                    return Err(_refused(told, "Take them back there."))
+                for each in (ref + LANDED, ref + BASE, ref):
+                    await view.run("update-ref", "--no-deref", "-d", each)
+        except (WorkspaceError, OSError) as why:
+            return Err(error_of(why))
+        return Ok(None)
+
+    @asynccontextmanager
+    async def _alone(self, directory: Path, *, writes: bool = True) -> AsyncGenerator[View]:
+        viewed = self._workspaces._viewed(directory, writes=writes)  # noqa: SLF001  one of this room
+        async with viewed as view, landing_alone(view.source):
+            if is_interrupted(view.source):
+                await mended(view)
+            yield view
+
+    async def _landed(self, view: View, landed: Landed, *, ref: str, base: str) -> Result[Landing, OhmError]:
+        now = await snapshot(view, "Files of the parent", head=await head_of(view))
+        base_tree, work_tree = [(await view.run("rev-parse", f"{one}^{{tree}}")).line for one in (base, landed.commit)]
+        tree = await merged(view, base=base_tree, ours=now.tree, theirs=work_tree)
+        if not isinstance(tree, str):
+            return Ok(Landing(ref=ref, conflicts=tree))
+        changes = await _changes(view, now.tree, tree)
+        self._step("merged")
+        conflicts: tuple[Conflict, ...] = ()
+        with anyio.CancelScope(shield=True):
+            conflicts = await self._replaced(view, changes, tree, landed)
+        files = tuple(change.path.decode("utf-8", "backslashreplace") for change in changes)
+        return Ok(Landing(ref=ref, conflicts=conflicts) if conflicts else Landing(ref=ref, files=files))
+
+    async def _replaced(self, view: View, changes: list[Change], tree: str, landed: Landed) -> tuple[Conflict, ...]:
+        """Make the changes, and record it; nothing of both if something is in the way."""
+        top, place = view.source.top, place_of(view.source)
+        replacement = Replacement(top, place, changes, step=self._step)
+        conflicts = await to_thread.run_sync(lambda: tuple(replacement.obstacles()))
+        if conflicts:
+            return conflicts
+        try:
+            await self._stage(view, place, changes, tree)
+            await to_thread.run_sync(replacement.make, landed)
+            try:
+                self._step("all replaced")
+                await view.run("update-ref", "--no-deref", landed.ref, landed.commit)
+            except BaseException:
+                await to_thread.run_sync(take_back, top, place)
+                raise
+        except BaseException:
+            await to_thread.run_sync(_unstage, place)
+            raise
+        self._step("recorded")
+        with suppress(OSError):  # it has landed; what is left of the way there, the next look removes
+            await to_thread.run_sync(replacement.tidy)
+            await to_thread.run_sync(forget, place)
+        return ()
+
+    async def _stage(self, view: View, place: Path, changes: list[Change], tree: str) -> None:
+        """Write the new files into the directory of the landing."""
+        await to_thread.run_sync(_make, place)
+        await view.run("read-tree", tree)
+        paths = b"".join(change.path + b"\0" for change in changes if change.new is not None)
+        await view.run("checkout-index", "-q", "-z", "--stdin", f"--prefix={place}/new/", stdin=paths)
+        self._step("staged")
+
+
+async def _changes(view: View, before: str, after: str) -> list[Change]:
+    told = (await view.run("diff-tree", "-r", "-z", "--raw", "--no-renames", before, after)).stdout
+    parts = iter(told.removesuffix(b"\0").split(b"\0") if told else [])
+    return [_change(facts, next(parts)) for facts in parts]
+
+
+def _change(facts: bytes, path: bytes) -> Change:
+    modes_and_ids = facts.decode().removeprefix(":").split(" ")[:4]
+    old, new = (
+        None if int(mode, 8) == 0 else Version(int(mode, 8), oid)
+        for mode, oid in zip(modes_and_ids[:2], modes_and_ids[2:], strict=True)
+    )
+    return Change(path=path, old=old, new=new)
+
+
+def _make(place: Path) -> None:
+    (place / "new").mkdir(parents=True)
+    place.chmod(0o700)
+    (place / ".gitignore").write_text("*\n")
+
+
+def _unstage(place: Path) -> None:
+    """Remove the directory of a landing that has replaced nothing."""
+    if not os.path.lexists(place / JOURNAL):
+        remove(place)
+
+
+def _refused(message: str, advice: str = "") -> OhmError:
+    return OhmError(code=ErrorCode.NOTHING_TO_LAND, message=message, advice=advice)
+
+
+def _nothing(task: str) -> OhmError:
+    return _refused(f"Nothing is kept of task '{task}' that could land: it has changed no files of its own.")
+
+
+def _changed(path: str) -> OhmError:
+    message = f"'{path}' was changed while the work was landing; nothing was changed by the landing."
+    return OhmError(code=ErrorCode.WORKSPACE_FAILED, message=message, advice="Land it again.", retryable=True)
