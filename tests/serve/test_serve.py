@@ -323,6 +323,21 @@ async def test_a_task_of_a_killed_program_goes_on_and_its_delivery_waits(desk):
 
 
 @real_clocks_slow_on_trio
+async def test_each_line_of_the_log_of_a_server_names_the_task_that_it_is_about(desk):
+    env = desk.env | {"XDG_RUNTIME_DIR": str(desk.directory), "PATH": os.environ["PATH"]}
+    try:
+        async with desk.program("none", server="auto", env=env) as ohm:
+            task_id = (await ohm.run("finder", "look", allow=("nope",))).unwrap().task_id
+    finally:
+        await ask_server(socket_of(env), stops=True)
+    (line,) = socket_of(env).with_suffix(".log").read_text().splitlines()
+    assert f" WARNING diagnostic.raised task_id={task_id} session_id=" in line
+    assert line.endswith(
+        """ diagnostic="`allow` of the call names 'nope', which 'finder' does not have: it adds no tool.\""""
+    )
+
+
+@real_clocks_slow_on_trio
 async def test_a_program_starts_the_server_of_its_user_which_outlives_it(desk):
     env = desk.env | {"XDG_RUNTIME_DIR": str(desk.directory), "PATH": os.environ["PATH"]}
     try:

@@ -174,7 +174,7 @@ class Session:
         try:
             await self._engine.orchestrator.execute(Wait(ids=going_on))
         except Exception:
-            logger.exception("The server does not know when tasks are over.")
+            logger.exception("The server does not know when tasks are over.", extra={"task_id": " ".join(going_on)})
         self._frames.send(FunctionsLeft(n=n))
 
     async def _attend(self, message: AttendRequests, *, task_status: TaskStatus[None]) -> None:

@@ -53,10 +53,13 @@ def serve(
 async def _served(socket: Path | None, idle_s: float) -> int:
     import logging
 
+    from ohm_subagents.cli.server_log import FieldsFormatter
     from ohm_subagents.commands import aborted_by_signal, print_text
     from ohm_subagents.serve import READY, serve
 
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
+    handler = logging.StreamHandler()
+    handler.setFormatter(FieldsFormatter("%(asctime)s %(levelname)s %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
 
     async def served(stop: Event) -> str | None:
         return await serve(_place(socket), idle_s=idle_s, listening=lambda: print_text(READY), stop=stop)
