@@ -10,7 +10,7 @@ from loops import one_loop
 from remote_backends import HASTY
 
 from ohm_subagents import Budget, Ohm
-from ohm_subagents.contract import DiagnosticRaised, RunStarted, TaskSettled, TextDelta
+from ohm_subagents.contract import DiagnosticRaised, RunEnded, RunStarted, TaskQueued, TaskSettled, TextDelta
 from ohm_subagents.contract.wire import Hello, load_as
 from ohm_subagents.plugin import Err, Options, RequestNeed, Usage, UsageAdded, call_child_tool, hookimpl
 from ohm_subagents.remote import LoopbackTransport, open_remote, open_runner, remote_capabilities
@@ -87,6 +87,16 @@ async def test_the_next_ohm_goes_on_with_a_run_and_records_each_event_once(tmp_p
         assert text == "".join(f"{number} " for number in range(20))
         assert (kinds.count(RunStarted), kinds.count(TaskSettled), kinds.count(DiagnosticRaised)) == (1, 1, 0)
         assert load_as(Hello, await runner.hello()).kept in {0, 1}
+
+
+async def test_a_run_that_says_nothing_is_recorded_with_the_events_that_it_has_in_process(tmp_path):
+    async def act(_request, _sink):
+        return "done"
+
+    async with place_of(act, tmp_path) as (opened, _), opened() as ohm:
+        handle = await ohm.start("finder", "say")
+        await handle.wait()
+        assert await kinds_of(ohm, handle.id) == [TaskQueued, RunStarted, RunEnded, TaskSettled]
 
 
 async def test_a_budget_still_holds_for_a_run_that_is_taken_up(tmp_path):

@@ -72,15 +72,23 @@ class Watch:
         self._notifier = notifier
         self._news = anyio.Event()
         self._following: AbstractContextManager[None] | None = None
+        self._is_called = False
 
     def __enter__(self) -> Self:
         if self._notifier is None:
             return self
         call_soon = caller_from_threads()
 
+        def called() -> None:
+            self._is_called = False
+            self.wake()
+
         def wake() -> None:
+            if self._is_called:  # a call that is on its way tells of this too, and each costs a write to the loop
+                return
+            self._is_called = True
             try:
-                call_soon(self.wake)
+                call_soon(called)
             except RuntimeError:  # the event loop is closed: no one waits any more
                 return
 

@@ -6,6 +6,7 @@ import math
 import os
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import lru_cache
 from hashlib import sha256
 from secrets import token_hex
 from typing import TYPE_CHECKING, Final
@@ -121,8 +122,7 @@ class RemoteBackend:
         try:
             result = await playing
         finally:
-            with anyio.CancelScope(shield=True):
-                lost = await self._carrier.kept(request, sink, run.told, is_silent=run.is_silent)
+            lost = await self._carrier.kept(request, sink, run.told, is_silent=run.is_silent)
             if lost is not None and not isinstance(result, Ok):
                 sink.emit(DiagnosticRaised(diagnostic=Diagnostic(subject="workspace", message=str(lost))))
             self._acknowledge(run)
@@ -220,8 +220,12 @@ def _key(request: RunRequest) -> str:
     """Return the key of the run at its runner, where tasks of other stores may have the same id."""
     if request.feed is None:
         return f"{request.task_id}.{token_hex(8)}"
-    place = sha256(os.fsencode(request.cwd)).hexdigest()[:8]
-    return f"{request.feed.key}.{place}"
+    return f"{request.feed.key}.{_place(os.fspath(request.cwd))}"
+
+
+@lru_cache(64)
+def _place(directory: str) -> str:
+    return sha256(os.fsencode(directory)).hexdigest()[:8]
 
 
 def _unreachable(why: str) -> OhmError:

@@ -1,9 +1,13 @@
 """The placement of runs at runners, the retry of lost ones, and the size of a pool, by pure functions."""
 
+from __future__ import annotations
+
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Final, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 FIRST_COOL_DOWN_S: Final = 1.0
 MAX_COOL_DOWN_S: Final = 60.0
@@ -23,18 +27,18 @@ class RunnerLoad:
     open_at: float = -math.inf
     """The time in seconds before which it is given no run."""
 
-    def begun(self) -> Self:
+    def begun(self) -> RunnerLoad:
         """Return it with one run more."""
-        return replace(self, running=self.running + 1)
+        return RunnerLoad(running=self.running + 1, losses=self.losses, open_at=self.open_at)
 
-    def ended(self) -> Self:
+    def ended(self) -> RunnerLoad:
         """Return it with one run less, which has come to its end."""
-        return replace(self, running=self.running - 1, losses=0)
+        return RunnerLoad(running=self.running - 1, open_at=self.open_at)
 
-    def lost(self, now: float) -> Self:
+    def lost(self, now: float) -> RunnerLoad:
         """Return it without its runs, and closed for a time that doubles with each loss in a row."""
         cool_down_s = _doubled(FIRST_COOL_DOWN_S, self.losses, MAX_COOL_DOWN_S)
-        return replace(self, running=0, losses=self.losses + 1, open_at=now + cool_down_s)
+        return RunnerLoad(losses=self.losses + 1, open_at=now + cool_down_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,11 +113,14 @@ class PoolSize:
 
     def fit(self, runs: int, *, now: float) -> int:
         """Return how many runners are in use for `runs` at the time `now`, in seconds; call it whenever they change."""
-        if wanted_runners(self._scaling, runners=self.runners, runs=runs, quiet_s=math.inf) >= self.runners:
+        wanted = wanted_runners(self._scaling, runners=self.runners, runs=runs, quiet_s=math.inf)
+        if wanted >= self.runners:
             self._needed_at = now
-        quiet_s = now - self._needed_at
-        self.runners = wanted_runners(self._scaling, runners=self.runners, runs=runs, quiet_s=quiet_s)
-        return self.runners
+        else:
+            quiet_s = now - self._needed_at
+            wanted = wanted_runners(self._scaling, runners=self.runners, runs=runs, quiet_s=quiet_s)
+        self.runners = wanted
+        return wanted
 
 
 def _doubled(first_s: float, times: int, most_s: float) -> float:

@@ -159,6 +159,8 @@ class SubmittedRun:
         self._acknowledge()
 
     def _record(self, events: Sequence[RunEvent], n: int) -> None:
+        if n == self._last and not events:
+            return
         self._last = n
         if self._feed is not None:
             self._feed.record(self._sink, events, position=n)

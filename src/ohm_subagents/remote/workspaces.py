@@ -127,23 +127,29 @@ class Carrier:
     async def kept(
         self, request: RunRequest, sink: Sink, told: ResultReported | None, *, is_silent: bool
     ) -> OhmError | None:
-        """Keep what a run did, and tell of it; return why that is impossible."""
+        """Keep what a run did, and tell of it, although it is cancelled; return why that is impossible."""
         if self._clones is None:
             return None
         if told is None:
             return _SILENT if is_silent else None
         if told.work is None:
             return told.work_error
-        if not told.work:
-            forgotten = await self._clones.forget(request.cwd, request.task_id)
+        error: OhmError | None = None
+        with anyio.CancelScope(shield=True):
+            error = await self._kept(self._clones, request, sink, told.work)
+        return error  # noqa: RET504  mypy takes a scope to swallow what is raised in it
+
+    async def _kept(self, clones: GitWorkspaces, request: RunRequest, sink: Sink, work: str) -> OhmError | None:
+        if not work:
+            forgotten = await clones.forget(request.cwd, request.task_id)
             return forgotten.err_value if isinstance(forgotten, Err) else None
-        kept = await self._clones.keep(request.cwd, request.task_id, b64decode(told.work))
+        kept = await clones.keep(request.cwd, request.task_id, b64decode(work))
         if isinstance(kept, Err):
             return kept.err_value
-        work = kept.ok_value
+        done = kept.ok_value
         sink.emit(
             WorkspaceKept(
-                base=work.base, ref=work.ref, files=work.files, insertions=work.insertions, deletions=work.deletions
+                base=done.base, ref=done.ref, files=done.files, insertions=done.insertions, deletions=done.deletions
             )
         )
         return None

@@ -1,0 +1,51 @@
+"""Whoever waits for news of a store is woken by it, and the event loop no more often than it can look."""
+
+import asyncio
+
+import anyio
+import pytest
+
+from ohm_subagents._store.following import Followers, Watch
+
+pytestmark = pytest.mark.anyio
+
+
+class Told:
+    """Tells of news, as stores do."""
+
+    look_s = None
+
+    def __init__(self):
+        self.followers = Followers()
+        self.follow = self.followers.follow
+
+
+async def test_news_that_comes_before_a_wait_ends_it():
+    told = Told()
+    with Watch(told) as watch:
+        for _ in range(3):
+            told.followers.wake()
+            with anyio.fail_after(60):
+                await watch.news()
+
+
+async def test_news_from_a_thread_ends_a_wait():
+    told = Told()
+    with Watch(told) as watch:
+        for _ in range(3):
+            await anyio.to_thread.run_sync(told.followers.wake)
+            with anyio.fail_after(60):
+                await watch.news()
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_thousand_pieces_of_news_in_one_turn_wake_the_loop_once(monkeypatch):
+    told, calls, loop = Told(), [], asyncio.get_running_loop()
+    call_soon = loop.call_soon_threadsafe
+    monkeypatch.setattr(loop, "call_soon_threadsafe", lambda *work: calls.append(work) or call_soon(*work))
+    with Watch(told) as watch:
+        for turn in range(1, 3):
+            for _ in range(1000):
+                told.followers.wake()
+            await watch.news()
+            assert len(calls) == turn
