@@ -16,6 +16,7 @@ from ohm_subagents._config.mcp_servers import REFERENCE as VARIABLE_REFERENCE
 from ohm_subagents._config.mcp_servers import McpServer
 from ohm_subagents._config.model_menu import MenuEntry, ModelFallback
 from ohm_subagents._config.permissions import Permissions
+from ohm_subagents._config.sandbox import SandboxSettings
 from ohm_subagents._config.schema import (
     AzurePainter,
     Features,
@@ -86,6 +87,7 @@ __all__ = [
     "ProviderModel",
     "RequestSettings",
     "ResolvedTools",
+    "SandboxSettings",
     "SubagentEntry",
     "Subagents",
     "ToolRules",

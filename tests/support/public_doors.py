@@ -12,6 +12,7 @@ DOORS = (
     "ohm_subagents.plugin",
     "ohm_subagents.redaction",
     "ohm_subagents.remote",
+    "ohm_subagents.sandbox",
     "ohm_subagents.serve",
     "ohm_subagents.shell",
     "ohm_subagents.store",

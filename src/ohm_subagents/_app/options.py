@@ -15,6 +15,7 @@ from ohm_subagents.contract.commands import NO_OVERRIDES, Overrides, Session
 from ohm_subagents.contract.ids import SessionId, TaskId
 from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
 from ohm_subagents.contract.profile import Profile
+from ohm_subagents.contract.sandbox import SANDBOX_MODES, SandboxMode
 from ohm_subagents.contract.spelling import did_you_mean
 
 ToolMaker = Callable[[Tool | Callable[..., object]], Tool]
@@ -56,6 +57,8 @@ class RunOptions(CallOptions, total=False):
     """A run that another model answers fails with `model_mismatch`; what it did is kept."""
     backend: str | None
     """A backend in place of the profile's."""
+    sandbox: SandboxMode | None
+    """The sandbox of the task: `required`, `preferred` or `off`; a stricter one of the profile or of ohm.json wins."""
     limits: Limits | None
     """The limits of each run of the task."""
     loop: LoopPolicy | None
@@ -106,6 +109,7 @@ def overrides_of(options: RunOptions, result_type: type[Any] | None, child_tool:
         parent_model=options.get("parent_model"),
         strict_model=options.get("strict_model"),
         backend=options.get("backend"),
+        sandbox=_sandbox(options.get("sandbox")),
         limits=options.get("limits"),
         loop=options.get("loop"),
         cwd=None if cwd is None else Path(cwd),
@@ -116,6 +120,14 @@ def overrides_of(options: RunOptions, result_type: type[Any] | None, child_tool:
         result_schema=None if result_type is None else answer_type(result_type)[1],
         misfit=None if result_type is None else partial(_misfit, answer_type(result_type)[0]),
     )
+
+
+def _sandbox(given: SandboxMode | None) -> SandboxMode | None:
+    """Return the sandbox of a call. Raises TypeError for a text that is none."""
+    if given is not None and given not in SANDBOX_MODES:
+        wrong = f"sandbox is {given!r:.60}; allowed: 'required', 'preferred' or 'off'."
+        raise TypeError(wrong)
+    return given
 
 
 def _names(option: str, given: object) -> tuple[str, ...]:

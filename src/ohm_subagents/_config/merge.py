@@ -16,6 +16,7 @@ from pydantic import JsonValue
 
 from ohm_subagents._config.trust import TRUST_COMMAND
 from ohm_subagents._config.values import parse_switch, quoted_value
+from ohm_subagents.contract.sandbox import SANDBOX_MODES, strictest
 
 if TYPE_CHECKING:
     from ohm_subagents._config.jsonc import KeyPath
@@ -203,6 +204,12 @@ RULES: Final = replace(REPLACE, project="tighten it")
 """Rules of several files that are joined when they are read (`permissions`, `tool_rules`)."""
 DENY_WINS: Final = _always("switch it off", _both, _void(_off_below))
 """Any project switches it off, none switches it on."""
+STRICTER_SANDBOX: Final = _always(
+    "choose a stricter one",
+    lambda given, in_force: strictest(*(one for one in SANDBOX_MODES if one in {given, in_force})),
+    _void(lambda refused: f"{refused.origin} says {quoted_value(refused.in_force)}, and a project only tightens"),
+)
+"""The stricter sandbox counts, of any project."""
 BACKEND: Final = Merge(
     trusted=_backend(is_trusted=True),
     untrusted=_backend(is_trusted=False),

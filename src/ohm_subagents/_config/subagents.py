@@ -28,12 +28,14 @@ from ohm_subagents._config.merge import (
     ONLY_LOWER_COUNT,
     ONLY_LOWER_OVER_PROFILES,
     RULES,
+    STRICTER_SANDBOX,
     USER_ONLY,
     WHOLE,
     earlier_unless_trusted,
 )
 from ohm_subagents._config.model_menu import MenuEntry, MenuName, ModelFallback, expanded
 from ohm_subagents._config.permissions import OPEN, Permissions
+from ohm_subagents._config.sandbox import Sandboxing
 from ohm_subagents._config.section import JsonObject, Section
 from ohm_subagents._config.storage import Storage
 from ohm_subagents._config.tool_rules import ToolRules
@@ -42,6 +44,7 @@ from ohm_subagents.contract.limits import Budget
 from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.model_route import INHERIT
 from ohm_subagents.contract.profile import fold_id
+from ohm_subagents.contract.sandbox import SandboxMode
 
 
 class SubagentEntry(Section):
@@ -63,6 +66,10 @@ class SubagentEntry(Section):
         | None,
         RULES,
     ] = Field(default=None, description="The child tools of this subagent.")
+    sandbox: Annotated[SandboxMode | None, STRICTER_SANDBOX] = Field(
+        default=None,
+        description="The sandbox of this subagent; a stricter one of its profile, of the call or of all wins.",
+    )
     delegate: Annotated[tuple[Line, ...] | None, USER_ONLY] = Field(
         default=None,
         description="Subagents that get the tools of their own configuration where this one starts them; others have "
@@ -184,7 +191,7 @@ class Background(Section):
     )
 
 
-class Subagents(Models, Background, Scheduling, Storage):
+class Subagents(Models, Background, Scheduling, Storage, Sandboxing):
     strict_model: Annotated[Switch, ON_UNLESS_TRUSTED] = Field(
         default=False, description="A run that another model answers than the one asked for fails (`model_mismatch`)."
     )

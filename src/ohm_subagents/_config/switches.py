@@ -1,6 +1,6 @@
 """Values that restrain and cannot be understood: they count as the strictest one until they are corrected.
 
-A feature is off, no plugin is loaded, `strictModel` is on, and `unattended` denies.
+A feature is off, no plugin is loaded, `strictModel` is on, `sandbox` is required, and `unattended` denies.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from ohm_subagents._config.entries import SETTINGS, is_like, of_entries
 from ohm_subagents._config.layers import object_at, with_value, without_values
 from ohm_subagents._config.schema import FEATURES
 from ohm_subagents._config.values import parse_switch, quoted_value
+from ohm_subagents.contract.sandbox import SANDBOX_MODES
 from ohm_subagents.contract.spelling import did_you_mean
 
 if TYPE_CHECKING:
@@ -34,6 +35,10 @@ _OFF: Final = "counts as false until it is corrected"
 _STRICT: Final = "strictModel"
 _LIKE_STRICT: Final = ("strictmodel",)
 _ON: Final = "counts as true until it is corrected"
+_SANDBOX: Final = "sandbox"
+_LIKE_SANDBOX: Final = ("sandbox",)
+_REQUIRED: Final = "required"
+_REQUIRES: Final = f"counts as '{_REQUIRED}' until it is corrected"
 _REQUESTS: Final = "requests"
 _UNATTENDED: Final = "unattended"
 _VERDICTS: Final = ("allow", "deny", "wait")
@@ -57,7 +62,7 @@ class _Unclear:
 
 def close_unclear_switches(layer: Layer) -> tuple[Layer, tuple[Diagnostic, ...]]:
     """Close in a layer what is not understood: each value that restrains is the strictest one."""
-    unclear = (*_lists(layer), *_switches(layer), *_strict_models(layer), *_unattended(layer))
+    unclear = (*_lists(layer), *_switches(layer), *_strict_models(layer), *_sandboxes(layer), *_unattended(layer))
     if not unclear:
         return layer, ()
     less = without_values(layer, [one.path for one in unclear])
@@ -139,6 +144,22 @@ def _strict_models(layer: Layer) -> Iterator[_Unclear]:
         elif path[-1] == _STRICT and meaning is None and value is not None:
             message = f"is {quoted_value(value)}, but has to be true or false; it {_ON}."
             yield _Unclear(path, message, (path,), to=True)
+
+
+def _sandboxes(layer: Layer) -> Iterator[_Unclear]:
+    """Yield each `sandbox` of all subagents, and of one, that is unclear or misspelt; `off` asks for none."""
+    common = object_at(layer.values, (SUBAGENTS,))
+    written = [((SUBAGENTS, key), value) for key, value in common.items() if is_like(key, _LIKE_SANDBOX)]
+    for path, value in (*written, *of_entries(layer, _LIKE_SANDBOX)):
+        if path[-1] != _SANDBOX and value not in {None, "off"} and not isinstance(value, dict):
+            meant = (*path[:-1], _SANDBOX)
+            message = f"is not a known key. Did you mean '{'.'.join(meant)}'? That {_REQUIRES}."
+            yield _Unclear(path, message, (meant,), to=_REQUIRED)
+        elif path[-1] == _SANDBOX and path in layer.repeated:
+            yield _Unclear(path, f"is given twice, and {_REQUIRES}.", (path,), to=_REQUIRED)
+        elif path[-1] == _SANDBOX and value is not None and value not in SANDBOX_MODES:
+            message = f"is {quoted_value(value)}, but has to be 'required', 'preferred' or 'off'; it {_REQUIRES}."
+            yield _Unclear(path, message, (path,), to=_REQUIRED)
 
 
 def _unattended(layer: Layer) -> Iterator[_Unclear]:

@@ -23,6 +23,7 @@ from ohm_subagents.contract.call_rules import split_calls
 from ohm_subagents.contract.limits import Budget, Limits
 from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.profile import InputRole, InputSpec, Profile, ToolPolicy, fold_id
+from ohm_subagents.contract.sandbox import SandboxMode
 
 _ID: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
@@ -98,6 +99,7 @@ class BoundKeys(BaseModel):
     limits: OwnLimits | None = None
     budget: OwnBudget | None = None
     polling: tuple[Line, ...] = ()
+    sandbox: SandboxMode = "off"
 
 
 class FrontMatter(BoundKeys, AnswerKeys):
@@ -166,6 +168,7 @@ class FrontMatter(BoundKeys, AnswerKeys):
             budget=None if self.budget is None else Budget(**self.budget.as_arguments()),
             polling=self.polling,
             env=self.env,
+            sandbox=self.sandbox,
             finalize=self.finalize,
             result_schema=self.result_schema,
             source=source,

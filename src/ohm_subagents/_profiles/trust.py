@@ -17,6 +17,7 @@ from ohm_subagents.contract.limits import NO_BUDGET, NO_LIMITS, Ceiling
 from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.model_route import INHERIT
 from ohm_subagents.contract.profile import CHILD_TOOLS, READING_TOOLS, Profile, ToolPolicy
+from ohm_subagents.contract.sandbox import strictest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -48,6 +49,7 @@ def tightened(profile: Profile, former: Profile | None, *, is_trusted: bool) -> 
         ceiling=Ceiling(limits=profile.limits or NO_LIMITS, budget=profile.budget or NO_BUDGET, below=base.source),
         polling=base.polling,
         env=base.env,
+        sandbox=strictest(profile.sandbox, base.sandbox),
         delegate=profile.delegate if former is None and is_trusted else base.delegate,
         backend=profile.backend if profile.backend in backend_choices(is_trusted=is_trusted) else base.backend,
         tools=_common_tools(profile, base) if former else profile.tools,

@@ -31,6 +31,7 @@ def _settings(launch: LaunchRecord) -> Iterator[tuple[str, str]]:
     yield "tools", ", ".join(launch.tools) or "none"
     yield "rules", "; ".join(map(_rules, launch.call_rules))
     yield "ceiling", "" if launch.ceiling is None else _ceiling(launch.ceiling)
+    yield "sandbox", "" if launch.sandbox == "off" else launch.sandbox
     yield "allowed by", launch.permission
     yield "cwd", launch.cwd
     yield "limits", ", ".join(_limits(launch))

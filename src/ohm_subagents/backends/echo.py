@@ -61,7 +61,7 @@ ECHO = BackendSpec(
     summary="Deterministic echo of the request; runs nothing.",
     options=Options,
     open=_open,
-    capabilities=frozenset({Capability.SESSIONS, Capability.AGENT_OPTIONS, Capability.CALL_RULES}),
+    capabilities=frozenset({Capability.SESSIONS, Capability.AGENT_OPTIONS, Capability.CALL_RULES, Capability.SANDBOX}),
     label=LABEL,
 )
 

@@ -14,6 +14,7 @@ from ohm_subagents.contract.ids import SessionId, TaskId
 from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
 from ohm_subagents.contract.profile import Profile
 from ohm_subagents.contract.requests import Answer, AnsweredBy
+from ohm_subagents.contract.sandbox import SandboxMode
 from ohm_subagents.contract.task import Invocation
 from ohm_subagents.contract.text import Redactor
 
@@ -44,6 +45,8 @@ class Overrides:
     """A run that another model answers fails."""
     backend: str | None = None
     """The id of a backend."""
+    sandbox: SandboxMode | None = None
+    """The sandbox of the task; a stricter one of the profile or of the configuration wins."""
     limits: Limits | None = None
     """Limits of each run of the task."""
     loop: LoopPolicy | None = None

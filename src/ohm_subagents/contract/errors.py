@@ -143,6 +143,7 @@ class ErrorCode(StrEnum):
     )
     INVALID_ANSWER = _code("invalid_answer", Category.VALIDATION, "A request is given something that is no answer.")
     DUPLICATE_TASK_ID = _code("duplicate_task_id", Category.RUNTIME, "`new_task_id` returned the id of another task.")
+    SANDBOX_UNAVAILABLE = _code("sandbox_unavailable", Category.POLICY, "A required sandbox cannot be had here.")
     WORKSPACE_FAILED = _code("workspace_failed", Category.RUNTIME, "A workspace cannot be made, or its work be kept.")
     NOTHING_TO_LAND = _code("nothing_to_land", Category.VALIDATION, "A task has no changes that could land.")
     BACKEND_FAILED = _code("task_backend_execution_failed", Category.RUNTIME, "The backend failed or raised.")

@@ -14,6 +14,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from ohm_subagents.contract.call_rules import CallRules
 from ohm_subagents.contract.limits import NO_BUDGET, Budget, Clocks, LoopPolicy
 from ohm_subagents.contract.model_pattern import ModelPattern
+from ohm_subagents.contract.sandbox import SandboxMode
 from ohm_subagents.contract.tool_ceiling import ToolCeiling
 
 MOST_PROGRAMS: Final = 8
@@ -52,6 +53,8 @@ class LaunchRecord(ToolGrant):
     """The models that are asked in this order when it fails."""
     strict_model: bool = False
     """A run that another model answers fails (`model_mismatch`)."""
+    sandbox: SandboxMode = "off"
+    """The sandbox of what it runs."""
     permission: str = ""
     """The rule that let it run: the file and the line, or `default`."""
     cwd: str = ""

@@ -13,6 +13,7 @@ from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.call_rules import CallRules
 from ohm_subagents.contract.limits import Budget, Ceiling, Limits
 from ohm_subagents.contract.model_pattern import ModelPattern
+from ohm_subagents.contract.sandbox import SandboxMode
 
 InputRole = Literal["prompt", "context", "files", "description"]
 StartVerdict = Literal["allow", "deny"]
@@ -68,6 +69,8 @@ class Rights:
     """Profiles that get the tools of their own configuration where it starts them, and not at most its own."""
     env: tuple[str, ...] = ()
     """Variables of this process that a command-line agent which runs the profile may see."""
+    sandbox: SandboxMode = "off"
+    """The sandbox that it demands; a stricter one of the configuration or the call wins."""
     agent: AgentOptions | None = None
     """The options of its coding agent; None for a profile of the roster."""
 

@@ -35,7 +35,7 @@ FRESH_S: Final = 1.0
 """Seconds after which a runner that said nothing is asked who it is before a run is sent there."""
 LEAVE_S: Final = 2.0
 """Seconds in which a runner is told, at the end, which runs it may forget."""
-_OF_THIS_PROCESS = frozenset({Capability.PREPARES, Capability.TRACES})
+_OF_THIS_PROCESS = frozenset({Capability.PREPARES, Capability.TRACES, Capability.SANDBOX})
 
 
 def remote_capabilities(capabilities: frozenset[Capability]) -> frozenset[Capability]:

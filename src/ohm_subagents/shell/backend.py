@@ -13,6 +13,7 @@ from anyio.lowlevel import checkpoint
 
 from ohm_subagents._plugins.backends.interface import BackendSpec, Capability
 from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.sandbox.system import installation
 from ohm_subagents.shell.command import locate_command
 from ohm_subagents.shell.dialect import Invocation
 from ohm_subagents.shell.environment import child_environment
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.backends.request import RunRequest
     from ohm_subagents._plugins.backends.sink import Sink
     from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.sandbox import Box
     from ohm_subagents.shell.dialect import Dialect, Ended, Reader
     from ohm_subagents.shell.process import Child
 
@@ -91,11 +93,24 @@ async def start_run(
         ),
         prompt=None if is_open else dialect.prompt(invocation).encode(errors="replace"),
         on_gone=remove,
+        box=_box(dialect, invocation, command),
     )
     started = await supervisor.start(launch)
     if isinstance(started, Err):
         remove()
     return started
+
+
+def _box(dialect: Dialect, invocation: Invocation, command: tuple[str, ...]) -> Box | None:
+    """Return the sandbox of a run, in which its agent has its own files and reaches its model."""
+    box = invocation.request.box
+    if box is None:
+        return None
+    needs = dialect.needs(invocation)
+    installed = (path for word in command if word.startswith("/") for path in installation(word))
+    return box.with_needs(
+        reads=(*needs.reads, *installed), writes=(invocation.folder, *needs.writes), copies=needs.copies, network=True
+    )
 
 
 async def converse(
@@ -150,7 +165,7 @@ def shell_backend(dialect: Dialect) -> BackendSpec[ShellOptions]:
         summary=dialect.summary,
         open=open_backend,
         options=ShellOptions,
-        capabilities=dialect.capabilities | {Capability.FILES},
+        capabilities=dialect.capabilities | {Capability.FILES, Capability.SANDBOX},
         packages=dialect.packages,
         lacks=lacks,
     )

@@ -33,6 +33,18 @@ class Invocation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Needs:
+    """Files of an agent outside of the workspace; what is not there is not needed."""
+
+    reads: tuple[str | Path, ...] = ()
+    """It reads them."""
+    writes: tuple[str | Path, ...] = ()
+    """It changes them, and finds them changed the next time."""
+    copies: tuple[str | Path, ...] = ()
+    """It reads directories and changes them for itself alone; where a copy cannot be had, it only reads them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
     """The end of a process."""
 
@@ -127,3 +139,5 @@ class Dialect:
     """Return names of environment variables that it may have besides the allowlist."""
     settings: Callable[[Invocation], Mapping[str, str]] = lambda _invocation: {}
     """Return variables to set for it."""
+    needs: Callable[[Invocation], Needs] = lambda _invocation: Needs()
+    """Return its own files, which it needs in a sandbox."""

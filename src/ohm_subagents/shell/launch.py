@@ -16,6 +16,7 @@ from ohm_subagents._concurrency.event_loop import on_asyncio
 from ohm_subagents._isolation.interpreter import has_interpreter
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.sandbox.box import Box
 from ohm_subagents.shell.inheritance import launched, masks_signals
 from ohm_subagents.shell.pipes import Inlet, Outlet
 
@@ -34,6 +35,8 @@ class Launch:
     """The whole environment, but for the marker."""
     prompt: bytes | None = None
     """Written to standard input, which is then closed; with None it stays open for `Child.write`."""
+    box: Box | None = None
+    """The sandbox that holds it and all that it starts; None for no sandbox."""
     on_gone: Callable[[], None] = lambda: None
     """Called once, when `Child.stop` was called and nothing of the process is left."""
 
@@ -54,13 +57,19 @@ class Running:
         self.stderr.close()
 
 
-async def spawn(launch: Launch, env: Mapping[str, str]) -> Result[Running, OhmError]:
-    """Start it; not to be cancelled half-way. An `Err` says in one sentence why it does not start."""
+async def spawn(launch: Launch, env: Mapping[str, str], folder: Path) -> Result[Running, OhmError]:
+    """Start it; not to be cancelled half-way. An `Err` says in one sentence why it does not start.
+
+    `folder` is private, for what its sandbox needs.
+    """
     match _program(launch):
         case Err() as unusable:
             return unusable
         case Ok(program):
             command = (program, *launch.command[1:])
+    if launch.box is not None:
+        held = launch.box.around(command, cwd=launch.cwd, env=env, folder=folder, dies_with_us=on_asyncio())
+        command, env = held.command, held.env
     try:
         return Ok(await (_launched if _needs_launcher() else _direct)(command, launch.cwd, env))
     except (OSError, ValueError) as error:

@@ -62,7 +62,7 @@ class Child:
         self._mark = mark
         self._context = context
         self._lines, self._tail = Lines(running.stdout), Tail(running.stderr)
-        self._tree = Tree(running.process.pid)
+        self._tree = Tree(running.process.pid, 0 if launch.box is None else launch.box.wrappers)
         self._stopping, self._exited, self._gone = anyio.Event(), anyio.Event(), anyio.Event()
         self._released = anyio.Event()
         self._ended = Ended(code=0)
@@ -230,7 +230,7 @@ class Supervisor:
         env = {**launch.env, MARKER: f"{outer}/{mark}" if outer else mark}
         with _uninterrupted():
             await self._ensure_reaper()
-            match await spawn(launch, env):
+            match await spawn(launch, env, self.folder):
                 case Err() as unusable:
                     task_status.started(unusable)
                 case Ok(running):

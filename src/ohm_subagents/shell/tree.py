@@ -26,8 +26,10 @@ class Tree:
     below it too if the launcher has started it. A pid that is another process's by now is never signalled.
     """
 
-    def __init__(self, pid: int) -> None:
+    def __init__(self, pid: int, wrappers: int = 0) -> None:
+        """`wrappers` is the number of processes between it and its command, each with the next as its only child."""
         self._pid = pid
+        self._wrappers = wrappers
         self._leader = _process(pid)
         self._seen: set[Identity] = set()
 
@@ -51,10 +53,19 @@ class Tree:
                         self._seen.add(identity)
 
     def signal(self, number: signal.Signals) -> None:
-        """Signal the process itself."""
+        """Signal the command itself."""
         if self._leader:
             with suppress(psutil.Error):
-                self._leader.send_signal(number)
+                self._command(self._leader).send_signal(number)
+
+    def _command(self, process: psutil.Process) -> psutil.Process:
+        """Return the command behind the wrappers; the last of these that there is, while they start."""
+        for _ in range(self._wrappers):
+            children = process.children()
+            if not children:
+                break
+            process = children[0]
+        return process
 
     def kill(self) -> None:
         """Kill the group and everyone that was seen, and wait for the end of those."""

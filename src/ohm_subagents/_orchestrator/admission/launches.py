@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ohm_subagents._policy.tools import ResolvedTools
     from ohm_subagents.contract.model_pattern import ModelPattern
     from ohm_subagents.contract.profile import Profile
+    from ohm_subagents.contract.sandbox import SandboxMode
     from ohm_subagents.contract.tool_ceiling import ToolCeiling
 
 OURS: Final = "ohm-subagents"
@@ -32,7 +33,7 @@ class Settings(NamedTuple):
         profile: the profile that does the work.
         backend, spec: the id of the backend, and what a plugin offers under it.
         named: the model, the place that names it, and what is asked when it fails; None leaves it to the backend.
-        strict_model, cwd: as in `LaunchRecord`.
+        strict_model, sandbox, cwd: as in `LaunchRecord`.
         tools, limits: the child tools with their rules, and everything that bounds a run.
         permission: the rule that lets the profile run.
         ceiling: the most that the tools may do.
@@ -44,6 +45,7 @@ class Settings(NamedTuple):
     spec: BackendSpec | None
     named: NamedModel | None
     strict_model: bool
+    sandbox: SandboxMode
     tools: ResolvedTools
     limits: RunLimits
     permission: str
@@ -81,6 +83,7 @@ def _launch(settings: Settings) -> LaunchRecord:
         model=settings.model,
         fallback=() if settings.named is None else settings.named.fallback,
         strict_model=settings.strict_model,
+        sandbox=settings.sandbox,
         tools=settings.tools.shown,
         tools_are_bounded=settings.tools.are_bounded,
         call_rules=settings.tools.call_rules,

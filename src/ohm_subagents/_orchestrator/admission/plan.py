@@ -24,6 +24,7 @@ from ohm_subagents.contract.limits import NO_BUDGET, LoopPolicy
 from ohm_subagents.contract.profile import FINALIZE, PermissionRequest, Profile
 from ohm_subagents.contract.replies import ItemRejected
 from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.contract.sandbox import Sandbox
 
 if TYPE_CHECKING:
     from ohm_subagents._orchestrator.admission.context import AdmissionContext, ResolvedProfile
@@ -265,6 +266,7 @@ def _run_spec(asked: Overrides, settings: Settings, resolved: ResolvedProfile, c
         model=settings.model,
         mode=context.config.default_mode,
         env=context.env,
+        sandbox=Sandbox(mode=settings.sandbox, rules=context.config.subagents.sandbox_rules.rules()),
     )
 
 

@@ -16,6 +16,7 @@ from ohm_subagents.contract.diagnostics import Diagnostic, Severity
 from ohm_subagents.contract.limits import Clocks, LoopPolicy
 from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.profile import fold_id
+from ohm_subagents.contract.sandbox import strictest
 from ohm_subagents.contract.task import UNAVAILABLE
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.call_rules import CallRules
     from ohm_subagents.contract.commands import Overrides, StartItem
     from ohm_subagents.contract.launch import LaunchRecord
+    from ohm_subagents.contract.sandbox import SandboxMode
     from ohm_subagents.contract.task import Task
 
 SUBJECT: Final = "session"
@@ -61,6 +63,7 @@ class Relaunch:
             spec=backends.get(backend),
             named=self._model(now),
             strict_model=self._strict(now),
+            sandbox=self._sandbox(now),
             tools=self._tools(now.tools),
             limits=self._limits(now.limits),
             cwd=self._cwd(now),
@@ -126,6 +129,16 @@ class Relaunch:
         else:
             self._stricter.append("strictModel true (was false)")
         return True
+
+    def _sandbox(self, now: Settings) -> SandboxMode:
+        """Return the stricter one, whatever the call says."""
+        former = self._launch.sandbox
+        found = strictest(former, now.sandbox)
+        if found != now.sandbox:
+            self._keep("sandbox", former, now.sandbox)
+        elif found != former:
+            self._stricter.append(f"sandbox {found} (was {former})")
+        return found
 
     def _cwd(self, now: Settings) -> Path:
         former = self._launch.cwd

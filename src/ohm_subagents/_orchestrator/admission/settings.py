@@ -13,6 +13,7 @@ from ohm_subagents._policy.ceiling import met
 from ohm_subagents._policy.permissions import may_run
 from ohm_subagents.contract.model_pattern import parse_model_pattern
 from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.contract.sandbox import strictest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,6 +90,7 @@ def settings_of(
             spec=spec,
             named=model.ok_value,
             strict_model=_is_strict(asked, resolved, config),
+            sandbox=strictest(asked.sandbox, resolved.own.sandbox, profile.sandbox, config.subagents.sandbox),
             tools=kept_tools(tools, spec),
             limits=bounds.limits,
             permission=bounds.rule.source,

@@ -13,6 +13,7 @@ from ohm_subagents._orchestrator.call_context import current_context
 from ohm_subagents._orchestrator.finalization import concluded, correction, exhausted
 from ohm_subagents._orchestrator.run.approvals import Approvals
 from ohm_subagents._orchestrator.run.guard import RunGuard
+from ohm_subagents._orchestrator.run.held import box_of
 from ohm_subagents._orchestrator.run.intake import InvalidValueError, bounded, checked_output
 from ohm_subagents._orchestrator.run.parking import lineage, parked
 from ohm_subagents._orchestrator.run.run_request import assembled, run_request
@@ -207,8 +208,12 @@ class Driver:
         if live.label != plan.label and not prompt.is_attached:
             live.label = plan.label
             live.record.reroute(live.label)
+        held = await box_of(plan, live.record)
+        if isinstance(held, Err):
+            return held
         text = await assembled(prompt, live.inbox.notices)
-        answer: object = await backend.run(run_request(live, plan, text, guard, sink), sink)
+        request = replace(run_request(live, plan, text, guard, sink), box=held.ok_value)
+        answer: object = await backend.run(request, sink)
         return _checked(live, prompt, answer)
 
     def _with_model(self, plan: Plan) -> Plan:

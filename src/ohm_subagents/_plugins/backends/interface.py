@@ -59,6 +59,9 @@ class Capability(StrEnum):
     """Is `Attaching`: its runs go on where the process of the `Ohm` dies, and `attach` finds them again."""
     TRACES = "traces"
     """Makes the spans of its model requests and tool calls itself; for any other, they are made from its events."""
+    SANDBOX = "sandbox"
+    """Starts each process in `RunRequest.box`, or none; on any other backend, a run that requires a sandbox is
+    refused."""
     IN_PROCESS = "in_process"
     """Starts no program with the variables of `shell.child_environment`; after a run of any other, what an `ohm` below
     such a program used is charged to the task."""

@@ -17,7 +17,9 @@ from ohm_subagents.contract.diagnostics import TOOLLESS, Diagnostic
 from ohm_subagents.contract.ids import SessionId, TaskId
 from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.profile import FINALIZE, Profile
+from ohm_subagents.contract.sandbox import NO_SANDBOX, Sandbox
 from ohm_subagents.contract.tool_ceiling import Delegation
+from ohm_subagents.sandbox.box import Box
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +80,7 @@ class RunSpec:
         mode: `defaultMode` of ohm.json.
         is_one_shot: no follow-up is expected, so nothing has to be kept ready for one.
         env: the environment that the `Ohm` was opened with, keys included.
+        sandbox: the sandbox that is asked for; of a run, `RunRequest.box` is what came of it.
     """
 
     profile: Profile
@@ -93,6 +96,7 @@ class RunSpec:
     mode: str = "smart"
     is_one_shot: bool = False
     env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    sandbox: Sandbox = NO_SANDBOX
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +114,7 @@ class RunRequest:
             usage that it reports.
         depth: how deep this subagent is, 1 for one that a program starts.
         feed: for a backend that declares `ATTACHES`: records what the run reports.
+        box: for a backend that declares `SANDBOX`: every process that it starts is held by it; None for no sandbox.
     """
 
     task_id: TaskId
@@ -122,6 +127,7 @@ class RunRequest:
     gate: Gate | None = None
     depth: int = 1
     feed: RunFeed | None = None
+    box: Box | None = None
 
     @property
     def profile(self) -> Profile:

@@ -145,7 +145,7 @@ def child_equipment(indexes: CodeIndexes, ripgrep: str | None, commands: Command
             return Equipment()
         return Equipment(
             toolsets=[toolset(request.tools)],
-            workspace=child_workspace(request.cwd, request.tools, commands),
+            workspace=child_workspace(request.cwd, request.tools, commands and commands.within(request.box)),
             diagnostics=[missing] if "grep" in request.tools and ripgrep is None else [],
         )
 

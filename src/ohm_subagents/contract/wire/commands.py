@@ -31,6 +31,7 @@ from ohm_subagents.contract.commands import (
 from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
 from ohm_subagents.contract.profile import Profile
+from ohm_subagents.contract.sandbox import SandboxMode
 from ohm_subagents.contract.task import Invocation
 from ohm_subagents.contract.wire.lenient import AnyError
 from ohm_subagents.contract.wire.run import WireTool
@@ -53,6 +54,8 @@ class WireOverrides:
     """A run that another model answers fails."""
     backend: str | None = None
     """The id of a backend."""
+    sandbox: SandboxMode | None = None
+    """The sandbox of the task."""
     limits: Limits | None = None
     """Limits of each run of the task."""
     loop: LoopPolicy | None = None
@@ -240,6 +243,7 @@ def _wire_item(item: StartItem, function: Callable[[NamedTool], WireTool]) -> Wi
             parent_model=given.parent_model,
             strict_model=given.strict_model,
             backend=given.backend,
+            sandbox=given.sandbox,
             limits=given.limits,
             loop=given.loop,
             cwd=None if given.cwd is None else str(given.cwd),
@@ -269,6 +273,7 @@ def _item_of(item: WireItem, redaction: Callable[[], Redactor], function: Callab
             parent_model=given.parent_model,
             strict_model=given.strict_model,
             backend=given.backend,
+            sandbox=given.sandbox,
             limits=given.limits,
             loop=given.loop,
             cwd=None if given.cwd is None else Path(given.cwd),

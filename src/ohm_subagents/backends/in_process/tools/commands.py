@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
     from pathlib import Path
 
+    from ohm_subagents.sandbox import Box
     from ohm_subagents.shell import Child
 
 _MAX_OUTPUT_BYTES: Final = 10 * 1024 * 1024
@@ -34,16 +35,22 @@ class Commands:
     `env` is that of this program: what marks the runs in which it is itself, and its trace, are passed on.
     """
 
-    def __init__(self, supervisor: Supervisor, env: Mapping[str, str]) -> None:
+    def __init__(self, supervisor: Supervisor, env: Mapping[str, str], box: Box | None = None) -> None:
         self._supervisor = supervisor
         self._env = env
+        self._box = box
+
+    def within(self, box: Box | None) -> Commands:
+        """Return the same for commands that are held by this sandbox."""
+        return Commands(self._supervisor, self._env, box)
 
     async def run(
         self, command: tuple[str, ...], cwd: Path, env: Mapping[str, str], timeout_s: float | None
     ) -> CommandResult:
         """Run a command; raises the errors of a workspace if it does not start, takes too long or writes too much."""
         marks = {MARKER: self._env[MARKER]} if MARKER in self._env else {}
-        launch = Launch(command=command, cwd=cwd, env={**trace_environment(self._env), **marks, **env}, prompt=b"")
+        own = {**trace_environment(self._env), **marks, **env}
+        launch = Launch(command=command, cwd=cwd, env=own, prompt=b"", box=self._box)
         started = await self._supervisor.start(launch)
         if isinstance(started, Err):
             raise WorkspaceError(str(started.err_value))

@@ -1,0 +1,38 @@
+"""The sandbox of a run, decided when it begins: by its settings, its backend and the machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._plugins.backends.interface import Capability
+from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.events import DiagnosticRaised
+from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.sandbox.choice import box_for, unheld
+
+if TYPE_CHECKING:
+    from ohm_subagents._orchestrator.admission.plan import Plan
+    from ohm_subagents._orchestrator.run.task_record import TaskRecord
+    from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.sandbox.box import Box
+
+_SHELL: Final = "bash"
+_ADVICE: Final = "Run it on a backend of this machine: `interactive-sdk`, `interactive-shell` or a command-line agent."
+
+
+async def box_of(plan: Plan, record: TaskRecord) -> Result[Box | None, OhmError]:
+    """Return the box of a run, None without one; a run that goes on without a sandbox that it prefers says so."""
+    spec, can = plan.spec, plan.capabilities
+    if spec.sandbox.mode == "off" or (Capability.IN_PROCESS in can and _SHELL not in spec.tools):
+        return Ok(None)
+    if Capability.SANDBOX in can:
+        found = await box_for(spec.sandbox, spec.cwd, spec.env)
+    else:
+        found = unheld(spec.sandbox, f"The backend '{plan.backend}' holds no programs in a sandbox.", _ADVICE)
+    if isinstance(found, Err):
+        return found
+    held = found.ok_value
+    if isinstance(held, Diagnostic):
+        record.add(DiagnosticRaised(diagnostic=held))
+        return Ok(None)
+    return Ok(held)
