@@ -8,6 +8,13 @@ from ohm_subagents.plugin import Capability
 
 pytestmark = pytest.mark.anyio
 
+
+@pytest.fixture
+def anyio_backend():
+    """One loop is enough: the rows differ in files alone."""
+    return "asyncio"
+
+
 CLAUDE = """---
 name: code-reviewer
 description: Expert code review. Use PROACTIVELY after changes: quality and security.

@@ -12,6 +12,13 @@ from ohm_subagents.testing import HERMETIC
 
 pytestmark = pytest.mark.anyio
 
+
+@pytest.fixture
+def anyio_backend():
+    """One loop is enough: the rows differ in rules alone."""
+    return "asyncio"
+
+
 READING = ("read", "grep", "find", "ls")
 
 

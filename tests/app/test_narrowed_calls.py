@@ -7,6 +7,14 @@ from ohm_subagents import ErrorCode, Ohm, tool
 from ohm_subagents.contract import Profile, ToolPolicy
 
 pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend():
+    """One loop is enough: the rows differ in rules alone."""
+    return "asyncio"
+
+
 WORKER = Profile(
     id="worker", name="Worker", summary="", prompt="", tools=ToolPolicy(allowed=("read", "bash", "edit", "ask_parent"))
 )

@@ -15,6 +15,13 @@ from ohm_subagents.testing import HERMETIC, MemoryHost
 
 pytestmark = pytest.mark.anyio
 
+
+@pytest.fixture
+def anyio_backend():
+    """One loop is enough: the rows differ in files and options alone."""
+    return "asyncio"
+
+
 SUITES = ["task", "primary", "delegate", "single", "sticky"]
 CODE = 'extensions: ./evil.mjs\nextraArgs: ["-e,./evil.mjs", "--approve", "-a"]'
 DEAR = "model: acme/dear:xhigh"

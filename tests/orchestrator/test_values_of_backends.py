@@ -364,9 +364,8 @@ def test_any_value_in_any_field_costs_nobody_else_anything(store, loop):
     anything_in_any_field("quick", store, loop, 12)
 
 
-@LOOPS
 @STORES
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_any_value_in_any_field_costs_nobody_else_anything_at_length(store, loop):
-    anything_in_any_field("slow", store, loop, 200)
+def test_any_value_in_any_field_costs_nobody_else_anything_at_length(store):
+    anything_in_any_field("slow", store, "asyncio", 200)

@@ -10,6 +10,13 @@ from ohm_subagents.testing import ScriptedBackend, Step, quick_ohm
 
 pytestmark = pytest.mark.anyio
 
+
+@pytest.fixture
+def anyio_backend():
+    """One loop is enough: the rows differ in payloads alone."""
+    return "asyncio"
+
+
 ONE = {"subagent_type": "finder", "description": "d", "prompt": "p"}
 START = {"op": "start", **ONE}
 

@@ -14,6 +14,13 @@ from ohm_subagents.testing import HERMETIC, MemoryHost
 
 pytestmark = pytest.mark.anyio
 
+
+@pytest.fixture
+def anyio_backend():
+    """One loop is enough: the rows differ in files alone."""
+    return "asyncio"
+
+
 SCRIPTED = {"subagentBackend": "scripted"}
 GONE = {"resume": "gone"}
 
