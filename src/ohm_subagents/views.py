@@ -38,13 +38,15 @@ if TYPE_CHECKING:
     from ohm_subagents._views.tool_calls import FileChange, NamedCall, changed_lines, named_call
     from ohm_subagents._views.transcript import Transcript, transcript_lines
     from ohm_subagents._views.tree import status_marker
-    from ohm_subagents._views.work_facts import quiet_ms
+    from ohm_subagents._views.work_facts import CONCERNS, Concern, concern_of, quiet_ms
 
 __all__ = [
+    "CONCERNS",
     "COST_KEYS",
     "FLEET_SORTS",
     "PLAIN",
     "TODO_TOOLS",
+    "Concern",
     "CostKey",
     "CostRow",
     "FileChange",
@@ -70,6 +72,7 @@ __all__ = [
     "cells",
     "changed_lines",
     "clock_text",
+    "concern_of",
     "cost_csv",
     "cost_records",
     "cost_rows",
@@ -134,6 +137,6 @@ __getattr__, __dir__ = lazy_names(
         "_views.tool_calls": "FileChange NamedCall changed_lines named_call",
         "_views.transcript": "Transcript transcript_lines",
         "_views.tree": "status_marker",
-        "_views.work_facts": "quiet_ms",
+        "_views.work_facts": "CONCERNS Concern concern_of quiet_ms",
     },
 )

@@ -6,10 +6,14 @@ import json
 import re
 import sqlite3
 from contextlib import closing
+from functools import partial
 
 import pytest
+from anyio import to_thread
+from store_tasks import Clock, Hand, opened
 
-from ohm_subagents.contract import Envelope
+from ohm_subagents.commands import system_clock
+from ohm_subagents.contract import AnswerAwaited, Envelope, Request
 
 LINE = re.compile(
     r"(\S) (task_\S+) Finder · (.*?) · (\w+)(?:, (\S+ \d+|elsewhere))? · (\d+)s ago(?: · ([\d.]+)s)?(?: · (.*))?"
@@ -72,6 +76,25 @@ def test_options_choose_among_them(ohm) -> None:
         ohm("tasks", "--profile", "oracle").stdout
         == f"No task in '{place}' has the subagent 'oracle' (kept there: 3).\n"
     )
+
+
+@pytest.mark.anyio
+async def test_those_that_are_stuck_or_wait_for_an_answer_are_found(ohm) -> None:
+    clock = Clock()
+    clock.now = system_clock() - 40_000
+    async with opened("sqlite", ohm.root / "config", clock) as store:
+        hand = Hand(store, clock)
+        asking = hand.started("task_asking")
+        hand.started("task_lead")
+        hand.started("task_quiet", parent="task_lead")
+        place = {"task_id": asking.id, "session_id": asking.session_id, "path": (asking.id,), "profile": "finder"}
+        hand.tell(asking, AnswerAwaited(request=Request(id="req_1", kind="question", question="May I?", **place)))
+        await store.flush()
+        for status, found in (("stuck", "task_quiet"), ("waiting", "task_asking")):
+            done = await to_thread.run_sync(partial(ohm, "tasks", "--status", status))
+            assert [line.split()[1] for line in done.stdout.splitlines()] == [found]
+        stuck = await to_thread.run_sync(partial(ohm, "tasks", "--status", "stuck", "--limit", "1"))
+    assert (stuck.stderr, "running, stuck, pid " in stuck.stdout) == ("", True)
 
 
 def test_a_limit_says_how_many_more_there_are(ohm) -> None:

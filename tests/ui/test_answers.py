@@ -13,7 +13,15 @@ async def test_the_list_has_all_tasks_newest_first_with_their_numbers(played):
     _, ids, client = played
     page = await got(client, "/api/tasks")
     assert [page["total"], page["tasks"][-1]["id"]] == [5, ids["lead"]]
-    assert page["counts"] == {"queued": 0, "running": 3, "succeeded": 1, "failed": 1, "cancelled": 0}
+    assert page["counts"] == {
+        "queued": 0,
+        "running": 3,
+        "succeeded": 1,
+        "failed": 1,
+        "cancelled": 0,
+        "waiting": 1,
+        "stuck": 0,
+    }
     assert page["profiles"] == ["finder", "oracle", "task"]
     assert page["used"]["cost"] == "$0.0052"
     rows = {row["id"]: row for row in page["tasks"]}
@@ -39,6 +47,8 @@ async def test_filters_choose_and_a_page_is_a_part(played):
     assert failed["counts"]["running"] == 3
     both = await got(client, "/api/tasks", status="failed,succeeded", profile="finder")
     assert {row["id"] for row in both["tasks"]} == {ids["failing"], ids["reader"]}
+    waiting = await got(client, "/api/tasks", status="waiting")
+    assert [row["id"] for row in waiting["tasks"]] == [ids["asker"]]
     found = await got(client, "/api/tasks", q="SLEEPER batch")
     assert [row["id"] for row in found["tasks"]] == [ids["sleeper"]]
     part = await got(client, "/api/tasks", offset=4, limit=3)
@@ -48,7 +58,8 @@ async def test_filters_choose_and_a_page_is_a_part(played):
 
 
 WRONG = {
-    "/api/tasks?status=odd": "No task is ever 'odd'. Allowed: cancelled, failed, queued, running, succeeded.",
+    "/api/tasks?status=odd": "No task is ever 'odd'. Allowed: cancelled, failed, queued, running, stuck, succeeded, "
+    "waiting.",
     "/api/tasks?limit=-1": "'offset' and 'limit' are whole numbers from 0 on.",
     "/api/cost?by=age": "'by' is 'age'; allowed: profile, model, day, session.",
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from ohm_subagents._views.account import remaining_text
 from ohm_subagents._views.call_rows import clock_text
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from ohm_subagents._views.spans import Span
     from ohm_subagents.contract.task import Task
 
+Concern = Literal["waiting", "stuck"]
+CONCERNS: Final[tuple[Concern, ...]] = get_args(Concern)
 _QUIET_MS: Final = 30_000
 """A task that has made no progress for so long says so."""
 
@@ -47,6 +49,16 @@ def quiet_ms(task: Task, *, now_ms: int) -> int:
     """Return for how long a task that runs has made no progress; 0 for less than half a minute, or while it asks."""
     quiet = now_ms - (task.activity.progress_ms or task.started_ms or now_ms)
     return quiet if quiet >= _QUIET_MS and task.status == "running" and not task.requests else 0
+
+
+def concern_of(task: Task, *, now_ms: int, is_patient: bool = False) -> Concern | None:
+    """Return why a task that runs needs somebody: it waits for an answer, or makes no progress; None for neither.
+
+    A task that waits for something else (`is_patient`), such as a task of its own, is never stuck.
+    """
+    if task.requests and task.status == "running":
+        return "waiting"
+    return "stuck" if not is_patient and quiet_ms(task, now_ms=now_ms) else None
 
 
 def _time(task: Task, now_ms: int) -> str:

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
-from ohm_subagents.commands import BAD_USAGE, TASK_FAILED, complain, directory, finish, report
+from ohm_subagents.commands import BAD_USAGE, TASK_FAILED, complain, directory, finish, report, system_clock
 from ohm_subagents.config import load_config, process_env
-from ohm_subagents.contract.result import Err
-from ohm_subagents.store import event_to_json, stored_tasks
+from ohm_subagents.contract.result import Err, Ok
+from ohm_subagents.store import TaskQuery, event_to_json, stored_tasks
+from ohm_subagents.views import CONCERNS, concern_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterator
     from pathlib import Path
 
     from pydantic import JsonValue
 
     from ohm_subagents.config import OhmConfig
-    from ohm_subagents.contract import ListedTask, Recorded, Task
+    from ohm_subagents.contract import ListedTask, OhmError, Recorded, Result, Task
+    from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.store import Store
+    from ohm_subagents.views import Concern
 
 Show: TypeAlias = "Callable[[Store, OhmConfig], Awaitable[int]]"
 NOTHING_KEPT = 'Nothing is kept: subagents.store is "memory", so tasks are gone with the process that ran them.'
@@ -56,6 +60,31 @@ async def _read(show: Show, cwd: Path, config: Path | None) -> int:
 def owner_of(task: Task | ListedTask, store: Store) -> str:
     """Return who runs a task, for people; empty for a settled one."""
     return "" if task.is_terminal else store.owner(task.id)
+
+
+def listed(query: TaskQuery, store: Store) -> Iterator[Result[ListedTask, OhmError]]:
+    """Yield the tasks that a query chooses, newest first; its status may also be one of `CONCERNS`."""
+    if query.status not in CONCERNS:
+        yield from store.list(query)
+        return
+    concerns = concerns_in(store)
+    for found in store.list(replace(query, status="running")):
+        if isinstance(found, Err) or concerns.get(found.ok_value.id) == query.status:
+            yield found
+
+
+def concerns_in(store: Store) -> dict[TaskId, Concern]:
+    """Return what is amiss with the tasks that run."""
+    asked = [store.list(TaskQuery(status=status)) for status in ("running", "queued")]
+    unsettled = [one.ok_value for found in asked for one in found if isinstance(one, Ok)]
+    patient = {task.parent for task in unsettled}
+    concerns: dict[TaskId, Concern] = {}
+    for found in (store.get(task.id) for task in unsettled if task.status == "running"):
+        if isinstance(found, Ok):
+            task = found.ok_value
+            concern = concern_of(task, now_ms=system_clock(), is_patient=task.id in patient)
+            concerns |= {task.id: concern} if concern else {}
+    return concerns
 
 
 def event_fields(recorded: Recorded) -> dict[str, JsonValue]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from ohm_subagents.cli.reading import NOTHING_KEPT
+from ohm_subagents.cli.reading import NOTHING_KEPT, listed
 from ohm_subagents.commands import SUCCESS, complain, print_json, print_text
 from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.contract.task import UNAVAILABLE
@@ -39,13 +39,13 @@ async def print_costs(
 
 
 def _listed(query: TaskQuery, by: CostKey, store: Store) -> Iterator[ListedTask]:
-    for found in store.list(query):
+    for found in listed(query, store):
         if isinstance(found, Err):
             complain(found.err_value)
             continue
-        listed = found.ok_value
-        if by == "model" and listed.model is None and isinstance(task := store.get(listed.id), Ok):
-            route = task.ok_value.route  # the row of an earlier release does not tell it
+        task = found.ok_value
+        if by == "model" and task.model is None and isinstance(whole := store.get(task.id), Ok):
+            route = whole.ok_value.route  # the row of an earlier release does not tell it
             if route.model != UNAVAILABLE:
-                listed = replace(listed, model=f"{route.provider}/{route.model}")
-        yield listed
+                task = replace(task, model=f"{route.provider}/{route.model}")
+        yield task

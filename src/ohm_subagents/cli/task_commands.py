@@ -39,7 +39,10 @@ def tasks(
     *,
     status: Annotated[
         str | None,
-        typer.Option("--status", help="Only tasks in this state: queued, running, succeeded, failed, cancelled."),
+        typer.Option(
+            "--status",
+            help="Only tasks in this state: queued, running, succeeded, failed, cancelled; waiting, stuck.",
+        ),
     ] = None,
     profile: Annotated[str | None, typer.Option("--profile", help="Only tasks of this subagent.")] = None,
     session: Annotated[str | None, typer.Option("--session", help="Only tasks of this session.")] = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, get_args
 
-from ohm_subagents.cli.reading import NOTHING_KEPT, owner_of
+from ohm_subagents.cli.reading import NOTHING_KEPT, concerns_in, listed, owner_of
 from ohm_subagents.commands import (
     BAD_USAGE,
     SUCCESS,
@@ -21,22 +21,22 @@ from ohm_subagents.commands import (
 from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.contract.task import Status
 from ohm_subagents.store import TaskQuery
-from ohm_subagents.views import task_envelope, task_list_lines, total_line
+from ohm_subagents.views import CONCERNS, task_envelope, task_list_lines, total_line
 
 if TYPE_CHECKING:
     from ohm_subagents.config import OhmConfig
     from ohm_subagents.contract import ListedTask
     from ohm_subagents.store import Store
 
-STATUSES = frozenset(get_args(Status))
+STATES = frozenset({*get_args(Status), *CONCERNS})
 
 
 async def print_tasks(
     query: TaskQuery, limit: int, store: Store, config: OhmConfig, *, with_cost: bool = False, as_json: bool
 ) -> int:
     """Print them, in as many lines as there are tasks or, on a terminal, twice as many; return the exit code."""
-    if query.status not in {None, *STATUSES}:
-        complain(f"No task is ever '{query.status}'. Allowed: {', '.join(sorted(STATUSES))}.")
+    if query.status not in {None, *STATES}:
+        complain(f"No task is ever '{query.status}'. Allowed: {', '.join(sorted(STATES))}.")
         return BAD_USAGE
     shown, more = _chosen(query, limit, store)
     if as_json:
@@ -47,8 +47,9 @@ async def print_tasks(
     elif not shown:
         kept = store.count(TaskQuery())
         print_text(_without(query, kept, store) if kept else f"No tasks are kept in '{store.place}'.")
+    concerns = concerns_in(store) if any(task.status == "running" for task in shown) else {}
     for task in shown:
-        _print_listed(task, store, with_cost=with_cost)
+        _print_listed(task, store, is_stuck=concerns.get(task.id) == "stuck", with_cost=with_cost)
     if shown and with_cost:
         print_text(total_line(shown))
     if more:
@@ -59,14 +60,15 @@ async def print_tasks(
 def _chosen(query: TaskQuery, limit: int, store: Store) -> tuple[list[ListedTask], int]:
     """Return the tasks to show, and the number of others, which are counted and not read."""
     shown: list[ListedTask] = []
-    for number, found in enumerate(store.list(query), 1):
+    for number, found in enumerate(listed(query, store), 1):
         if isinstance(found, Err):
             if all(each.message != found.err_value.message for each in store.diagnostics):  # those are printed anyway
                 complain(found.err_value)
-        elif query.status in {None, found.ok_value.status}:  # its process may have died since it was written
+        elif query.status in {None, found.ok_value.status, *CONCERNS}:  # its process may have died since it was written
             shown.append(found.ok_value)
         if len(shown) == limit:
-            return shown, max(0, store.count(query) - number)
+            kept = sum(1 for _ in listed(query, store)) if query.status in CONCERNS else store.count(query)
+            return shown, max(0, kept - number)
     return shown, 0
 
 
@@ -77,10 +79,10 @@ def _without(query: TaskQuery, kept: int, store: Store) -> str:
     return f"No task in '{store.place}' has {wanted} (kept there: {kept})."
 
 
-def _print_listed(task: ListedTask, store: Store, *, with_cost: bool) -> None:
+def _print_listed(task: ListedTask, store: Store, *, is_stuck: bool, with_cost: bool) -> None:
     found = store.get(task.id) if task.status == "running" else None
     asks = [f"asks ({one.id})" for one in found.ok_value.requests] if isinstance(found, Ok) else []
-    where = ", ".join(filter(None, [*asks, owner_of(task, store)]))
+    where = ", ".join(filter(None, ["stuck" if is_stuck else "", *asks, owner_of(task, store)]))
     lines = partial(task_list_lines, task, now_ms=system_clock(), where=where, with_cost=with_cost)
     if is_terminal():
         print_styled("\n".join(lines(width=width(), theme=terminal_theme())))

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Counts(TypedDict):
-    """The number of tasks by status, of those that the other filters choose."""
+    """The number of tasks by status and by what is amiss, of those that the other filters choose."""
 
     queued: int
     """Tasks that wait for their turn."""
@@ -21,6 +21,10 @@ class Counts(TypedDict):
     """Tasks that have failed."""
     cancelled: int
     """Tasks that were cancelled."""
+    waiting: int
+    """Tasks that wait for an answer; they run."""
+    stuck: int
+    """Tasks that make no progress; they run."""
 
 
 class TaskPage(TypedDict):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ohm_subagents.ui.readings import Reading
     from ohm_subagents.ui.registry import Filters
     from ohm_subagents.ui.shapes import Asked, Entry, Row, Span, TreeRow
-    from ohm_subagents.views import CostKey
+    from ohm_subagents.views import Concern, CostKey
 
 _MOST_ENDED: Final = 10_000
 """So many settled tasks are remembered with their ends: as many as a store keeps, and each is a line."""
@@ -59,7 +59,7 @@ class Pictures:
     async def page(self, filters: Filters, *, offset: int, limit: int) -> TaskPage:
         """Return a part of the list."""
         self.registry.refresh()
-        chosen, counts = self.registry.chosen(filters)
+        chosen, counts = self.registry.chosen(filters, await self._concerns())
         return TaskPage(
             total=len(chosen),
             tasks=await self.rows(chosen[offset : offset + limit]),
@@ -75,7 +75,18 @@ class Pictures:
         changed = self.registry.changed_after(version)
         if not changed:
             return None
-        return RowsChanged(tasks=await self.rows(changed), counts=self.registry.counts(), now_ms=self.now())
+        return RowsChanged(
+            tasks=await self.rows(changed), counts=self.registry.counts(await self._concerns()), now_ms=self.now()
+        )
+
+    async def _concerns(self) -> dict[TaskId, Concern]:
+        """Return what is amiss with the tasks that run."""
+        found: dict[TaskId, Concern] = {}
+        for task in self.registry.unsettled:
+            work = await self._work(task)
+            if work["asks"] or work["is_stuck"]:
+                found[task.id] = "waiting" if work["asks"] else "stuck"
+        return found
 
     async def rows(self, tasks: Iterable[ListedTask]) -> list[Row]:
         """Return tasks as rows."""

@@ -11,9 +11,10 @@ from ohm_subagents.store import TaskQuery
 from ohm_subagents.ui.answers import Counts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from ohm_subagents.store import Store
+    from ohm_subagents.views import Concern
 
 _MOST_GONE: Final = 10_000
 """So many tasks that are kept no more are remembered for pages that have not heard of it."""
@@ -26,7 +27,7 @@ class Filters:
     text: str = ""
     """Each word of it is in the id, the profile, the description, the model or the session, in any case."""
     statuses: frozenset[str] = frozenset()
-    """The status is one of these."""
+    """The status, or what is amiss, is one of these."""
     profile: str = ""
     """The profile."""
     session: str = ""
@@ -144,17 +145,20 @@ class Registry:
         """Return a task; None if it is not kept."""
         return self._tasks.get(TaskId(task_id))
 
-    def chosen(self, filters: Filters) -> tuple[list[ListedTask], Counts]:
-        """Return the tasks that filters choose, newest first, and how many there are of each status without that."""
+    def chosen(self, filters: Filters, concerns: Mapping[TaskId, Concern]) -> tuple[list[ListedTask], Counts]:
+        """Return the tasks that filters choose, newest first, and how many there are of each status without that.
+
+        `concerns` tells what is amiss with tasks.
+        """
         matching = [task for task in self._tasks.values() if filters.matches(task)]
-        counts = counts_of(matching)
+        counts = counts_of(matching, concerns)
         if filters.statuses:
-            matching = [task for task in matching if task.status in filters.statuses]
+            matching = [task for task in matching if {task.status, concerns.get(task.id)} & filters.statuses]
         return sorted(matching, key=_newest_first), counts
 
-    def counts(self) -> Counts:
-        """Return how many tasks there are of each status."""
-        return counts_of(self._tasks.values())
+    def counts(self, concerns: Mapping[TaskId, Concern]) -> Counts:
+        """Return how many tasks there are of each status, and with something amiss."""
+        return counts_of(self._tasks.values(), concerns)
 
     def changed_after(self, version: int) -> list[ListedTask]:
         """Return the tasks that are new or have changed after a version, newest first."""
@@ -203,11 +207,13 @@ class Registry:
         return (0 if task is None else task.created_ms), task_id
 
 
-def counts_of(tasks: Iterable[ListedTask]) -> Counts:
-    """Count tasks by their status."""
-    counts = Counts(queued=0, running=0, succeeded=0, failed=0, cancelled=0)
+def counts_of(tasks: Iterable[ListedTask], concerns: Mapping[TaskId, Concern]) -> Counts:
+    """Count tasks by their status, and by what is amiss."""
+    counts = Counts(queued=0, running=0, succeeded=0, failed=0, cancelled=0, waiting=0, stuck=0)
     for task in tasks:
         counts[task.status] += 1
+        if (concern := concerns.get(task.id)) is not None:
+            counts[concern] += 1
     return counts
 
 

@@ -10,11 +10,11 @@ from ohm_subagents.ui.markup import markup
 from ohm_subagents.ui.shapes import Asked, Detail, Fact, Failure, Row, TreeRow, Used, Work
 from ohm_subagents.ui.words import last_words, request_words
 from ohm_subagents.views import (
+    concern_of,
     cost_text,
     elapsed_ms,
     one_line,
     printable,
-    quiet_ms,
     remaining_text,
     status_marker,
     task_fact_lines,
@@ -64,7 +64,7 @@ def work_of(task: Task, timeline: Timeline | None, children: Iterable[ListedTask
         error="" if task.error is None else one_line(task.error.message),
         last=last_words(task, [] if timeline is None else timeline.spans),
         progress_ms=(task.activity.progress_ms or task.started_ms) if is_busy else None,
-        is_stuck=is_busy and quiet_ms(task, now_ms=now_ms) > 0,
+        is_stuck=concern_of(task, now_ms=now_ms, is_patient=not is_busy) == "stuck",
     )
 
 

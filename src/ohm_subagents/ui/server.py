@@ -23,7 +23,7 @@ from ohm_subagents.ui.pictures import Pictures
 from ohm_subagents.ui.registry import Filters
 from ohm_subagents.ui.steering import FollowUp, Given, Nothing, Steering
 from ohm_subagents.ui.stream import News
-from ohm_subagents.views import COST_KEYS, one_line
+from ohm_subagents.views import CONCERNS, COST_KEYS, one_line
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ohm_subagents.views import CostKey
 
 BodyT = TypeVar("BodyT", bound=BaseModel)
-_STATUSES: Final = frozenset(get_args(Status))
+_STATUSES: Final = frozenset({*get_args(Status), *CONCERNS})
 _STATUS: Final = {Category.NOT_FOUND: 404, Category.VALIDATION: 400}
 _MOST_ROWS: Final = 500
 _ROWS: Final = 100

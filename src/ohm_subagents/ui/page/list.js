@@ -6,7 +6,7 @@ import { concern, fact, mark, titled } from "./marks.js";
 import { Scroller } from "./scroller.js";
 import { readTasks } from "./source.js";
 import { follow, paced } from "./stream.js";
-import { elapsed } from "./words.js";
+import { elapsed, silence } from "./words.js";
 
 const PART = 100;
 
@@ -23,7 +23,7 @@ export class ListView {
       node("h1", { class: "unseen" }, "Tasks"), this.bar.element, this.sums, this.nothing, this.scroller.box));
     this.renew = paced(() => this.readAnew());
     this.stop = follow(null, { changed: (kind, data) => this.changed(kind, data), connected });
-    this.clock = setInterval(() => this.scroller.refresh(), 1000);
+    this.clock = setInterval(() => this.tick(), 1000);
     this.reload();
   }
 
@@ -31,6 +31,14 @@ export class ListView {
     this.bar.show();
     this.scroller.box.scrollTop = 0;
     this.renew();
+  }
+
+  /** Let the clocks go on; a task that gets stuck does so without an event. */
+  tick() {
+    this.scroller.refresh();
+    const stuck = [...this.parts.values()].flat().filter((row) => silence(row)).length;
+    if (stuck !== this.stuck) this.renew();
+    this.stuck = stuck;
   }
 
   moved() {

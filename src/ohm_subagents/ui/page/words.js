@@ -1,7 +1,8 @@
 // Durations and marks, in the words of the terminal.
 
 export const MARKS = { succeeded: "✓", failed: "✕", cancelled: "○", queued: "…", running: "", held: "?" };
-export const STATUSES = ["running", "queued", "succeeded", "failed", "cancelled"];
+export const STATUSES = ["running", "waiting", "stuck", "queued", "succeeded", "failed", "cancelled"];
+export const STATUS_NAMES = { waiting: "waits for an answer" };
 export const KINDS = { model: "model request", tool: "tool call", wait: "wait", guard: "guard", queued: "queued", run: "run" };
 const SILENT_MS = 30_000;
 let serverAhead = 0;
