@@ -194,6 +194,34 @@ async def test_a_cluster_is_not_joined_without_its_token(cluster, tmp_path):
     assert "RAY_AUTH_TOKEN" in str(error)
 
 
+WITH_A_TOKEN = """
+import os, sys, anyio, ray_submitter
+async def main():
+    async with ray_submitter.opened(sys.argv[1], os.environ) as ohm:
+        print((await ohm.run("finder", "say")).unwrap_err())
+anyio.run(main)
+"""
+
+
+async def test_a_wrong_token_is_one_sentence_and_ray_tries_it_no_more(cluster, tmp_path):
+    env = cluster.env | {"RAY_AUTH_TOKEN": "0" * 64, "PYTHONPATH": str(Path(ray_submitter.__file__).parent)}
+    said = await anyio.run_process([sys.executable, "-c", WITH_A_TOKEN, f"{tmp_path}"], env=env)
+    assert said.stdout.decode() == (
+        f"The Ray cluster '{env['OHM_RAY_ADDRESS']}' refuses the token of this program. Set RAY_AUTH_TOKEN to the "
+        "token that the cluster was started with, or RAY_AUTH_TOKEN_PATH to a file that has it.\n"
+    )
+    assert said.stderr.count(b"InvalidAuthToken") <= 1, "Ray itself would write one line a second"
+
+
+async def test_a_program_that_gets_sigterm_ends_by_it_and_says_nothing_of_ray(cluster, tmp_path):
+    command = [sys.executable, ray_submitter.__file__, f"{tmp_path}", '["count 300"]', "{}"]
+    async with await anyio.open_process(command, env=cluster.env) as submitter:
+        await BufferedByteReceiveStream(submitter.stdout).receive_until(b"\n", 100)
+        submitter.terminate()
+        assert await submitter.wait() == -signal.SIGTERM
+        assert b"".join([piece async for piece in submitter.stderr]) == b""
+
+
 async def test_a_runner_that_cannot_open_its_backend_says_why(cluster, tmp_path):
     async with joined(cluster, tmp_path, pool="unknown", run="nonne") as ohm:
         error = (await ohm.run("finder", "say")).unwrap_err()

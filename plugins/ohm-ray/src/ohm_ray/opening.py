@@ -16,6 +16,7 @@ from anyio import CancelScope, to_thread
 from ohm_ray.actors import NAMESPACE, Actors, silent, unreachable
 from ohm_ray.backend import open_pool
 from ohm_ray.directories import Directory
+from ohm_ray.signals import kept_sigterm
 from ohm_subagents.plugin import Err, OhmError, Ok
 from ohm_subagents.workspaces import GitWorkspaces
 
@@ -82,30 +83,28 @@ class _Connection:
                 f"The cluster '{address}' is not joined without a token.",
                 f"Set {TOKEN} to the token that the cluster was started with, or {TOKEN_FILE} to a file that has it.",
             )
-        elif (wrong := silent(address)) is not None:
-            return wrong
         if address == LOCAL or address.startswith(_LOOPBACK_HOSTS):
             self._set(LOOPBACK, "0")  # else it listens on all interfaces, whatever address it is given
         ray = _ray()
         if ray.is_initialized():
             return None
+        if address != LOCAL and (refused := _refused(ray, address)) is not None:
+            return refused
         log = logging.getLogger("ray")
         level = log.level
         log.setLevel(logging.ERROR)  # it warns of the handler of signals, which it shall not set
         self._is_ours = True
         try:
-            ray.init(
-                address=address,
-                namespace=NAMESPACE,
-                configure_logging=False,
-                log_to_driver=False,
-                **(self._of_local() if address == LOCAL else {}),
-            )
+            with kept_sigterm():
+                ray.init(
+                    address=address,
+                    namespace=NAMESPACE,
+                    configure_logging=False,
+                    log_to_driver=False,
+                    **(self._of_local() if address == LOCAL else {}),
+                )
         except Exception as error:  # noqa: BLE001  of any kind, by what is wrong with the cluster
-            return unreachable(
-                f"The Ray cluster '{address}' cannot be joined. {type(error).__name__}: {error}",
-                f"See that it runs, and that {TOKEN} is the token that it was started with.",
-            )
+            return _unjoined(address, error)
         finally:
             log.setLevel(level)
         return None
@@ -170,6 +169,30 @@ async def opened(
     finally:
         with CancelScope(shield=True):
             await to_thread.run_sync(_connection.leave)
+
+
+def _refused(ray: ModuleType, address: str) -> OhmError | None:
+    """Return an error if the head of a cluster cannot be asked, or refuses the token: Ray would try for 20 seconds."""
+    try:
+        found = import_module("ray._private.services").canonicalize_bootstrap_address_or_die(address)
+        if (nobody := silent(found)) is not None:
+            return nobody
+        import_module("ray._raylet").GcsClient(address=found)
+    except ray.exceptions.AuthenticationError:
+        return unreachable(
+            f"The Ray cluster '{address}' refuses the token of this program.",
+            f"Set {TOKEN} to the token that the cluster was started with, or {TOKEN_FILE} to a file that has it.",
+        )
+    except (ConnectionError, ray.exceptions.RayError) as error:
+        return _unjoined(address, error)
+    return None
+
+
+def _unjoined(address: str, error: Exception) -> OhmError:
+    return unreachable(
+        f"The Ray cluster '{address}' cannot be joined. {type(error).__name__}: {error}",
+        f"See that it runs, and that {TOKEN} is the token that it was started with.",
+    )
 
 
 def _ray() -> ModuleType:
