@@ -90,7 +90,6 @@ def test_the_address_holds_search_and_filters_and_keys_do_all_of_it(chromium, se
     page.get_by_role("button", name="waits for an answer").click()
     page.wait_for_url("**/?q=batch&status=waiting")
     see(page.get_by_role("listitem")).to_have_count(1)
-    page.keyboard.press("Escape")
     page.get_by_role("button", name="failed").click()
     page.wait_for_url("**/?q=batch&status=failed")
     see(page.get_by_role("listitem")).to_have_count(1)
