@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from ohm_subagents._views.account import remaining_text, total_line, used_text
     from ohm_subagents._views.answer import assistant_text
     from ohm_subagents._views.call_line import call_line
-    from ohm_subagents._views.call_rows import clock_text
     from ohm_subagents._views.cells import cells, fit, one_line, preview_lines, printable, printable_json, wrap, wrapped
     from ohm_subagents._views.cost_report import (
         COST_KEYS,
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from ohm_subagents._views.live_tree import LiveTask, brief_line, task_block
     from ohm_subagents._views.messages import Message, MessageLog, arguments_in, calls_of, messages_of, text_of
     from ohm_subagents._views.model_text import task_text
-    from ohm_subagents._views.quantities import age_text, cost_text, duration_text, instant_text
+    from ohm_subagents._views.quantities import age_text, clock_text, cost_text, duration_text, instant_text
     from ohm_subagents._views.request_texts import answer_text, request_text
     from ohm_subagents._views.screen import screen_lines
     from ohm_subagents._views.status import status_line, task_line
@@ -119,7 +118,6 @@ __getattr__, __dir__ = lazy_names(
         "_views.account": "remaining_text total_line used_text",
         "_views.answer": "assistant_text",
         "_views.call_line": "call_line",
-        "_views.call_rows": "clock_text",
         "_views.cells": "cells fit one_line preview_lines printable printable_json wrap wrapped",
         "_views.cost_report": "COST_KEYS CostKey CostRow cost_csv cost_records cost_rows cost_table",
         "_views.fleet_table": "FLEET_SORTS FleetRow FleetSort fleet_lines",
@@ -127,7 +125,7 @@ __getattr__, __dir__ = lazy_names(
         "_views.live_tree": "LiveTask brief_line task_block",
         "_views.messages": "Message MessageLog arguments_in calls_of messages_of text_of",
         "_views.model_text": "task_text",
-        "_views.quantities": "age_text cost_text duration_text instant_text",
+        "_views.quantities": "age_text clock_text cost_text duration_text instant_text",
         "_views.request_texts": "answer_text request_text",
         "_views.screen": "screen_lines",
         "_views.status": "status_line task_line",

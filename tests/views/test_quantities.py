@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from ohm_subagents._views.quantities import age_text, cost_text, duration_text, instant_text, usage_parts
+from ohm_subagents._views.quantities import age_text, clock_text, cost_text, duration_text, instant_text, usage_parts
 from ohm_subagents.contract import Usage
 
 S, M, H = 1_000, 60_000, 3_600_000
@@ -26,6 +26,14 @@ S, M, H = 1_000, 60_000, 3_600_000
 )
 def test_a_duration_has_two_units_at_most(ms: int, shown: str) -> None:
     assert duration_text(ms) == shown
+
+
+@pytest.mark.parametrize(
+    ("ms", "shown"), [(-5, "0s"), (12_345, "12s"), (M - 1, "59s"), (494_300, "8m 14s"), (26 * H, "1d 02h")]
+)
+def test_a_clock_that_goes_on_has_whole_seconds(ms: int, shown: str) -> None:
+    assert clock_text(ms) == shown
+    assert ms < M or shown == duration_text(ms)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ohm_subagents._views.cells import one_line, printable
+from ohm_subagents._views.quantities import clock_text
 from ohm_subagents._views.task_texts import DONE, FAILED
 from ohm_subagents._views.tool_calls import call_subject, changed_lines, named_call
 from ohm_subagents._views.tree import status_marker
@@ -93,14 +94,6 @@ def change_rows(call: SeenCall, limit: int) -> list[list[Span]]:
     more = len(lines) - limit
     shown = lines if more <= 0 else (*lines[: limit - 1], f"… {more + 1} more lines")
     return [[(_CHANGE_TOKENS.get(line[:1], "dim"), printable(line).expandtabs(4))] for line in shown]
-
-
-def clock_text(ms: int) -> str:
-    """Write `12s`, `3m 05s`, or `2h 05m`."""
-    seconds = max(0, ms) // 1000
-    minutes, seconds = divmod(seconds, 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}h {minutes:02}m" if hours else f"{minutes}m {seconds:02}s" if minutes else f"{seconds}s"
 
 
 @lru_cache(maxsize=512)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ohm_subagents._views.call_rows import call_row, change_rows, seen_calls
 from ohm_subagents._views.cells import fit, last_lines, one_line, printable, wrapped
-from ohm_subagents._views.quantities import usage_parts
+from ohm_subagents._views.quantities import duration_text, usage_parts
 from ohm_subagents._views.spans import Span, painted, span_cells
 from ohm_subagents._views.task_texts import STATUS_TOKENS, UPDATED, elapsed_ms, task_title
 from ohm_subagents._views.tool_calls import call_subject
@@ -193,9 +193,8 @@ def _last(live: LiveTask, width: int, limit: int) -> list[list[Span]]:
 def _ending(task: Task) -> list[Span]:
     route = task.route
     who = route.runtime if route.model == UNAVAILABLE else f"{route.provider}/{route.model}"
-    seconds = elapsed_ms(task, now_ms=task.updated_ms) / 1000
     parts = [one_line(who), *usage_parts(task.activity.usage)]
-    said = f"{task.status.capitalize()} after {seconds:.1f}s"
+    said = f"{task.status.capitalize()} after {duration_text(elapsed_ms(task, now_ms=task.updated_ms))}"
     return [(STATUS_TOKENS[task.status], said), *(("dim", f" · {part}") for part in parts)]
 
 

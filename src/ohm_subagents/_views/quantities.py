@@ -27,6 +27,11 @@ def duration_text(ms: int) -> str:
     return f"{days}d {hours:02}h"
 
 
+def clock_text(ms: int) -> str:
+    """Write a duration that goes on as `duration_text` does, in whole seconds."""
+    return duration_text(ms) if ms >= 60_000 else f"{max(0, ms) // 1000}s"
+
+
 def age_text(ms: int) -> str:
     """Write `12s ago`, in the largest unit that fits."""
     seconds = max(0, ms) // 1000

@@ -6,9 +6,8 @@ from collections import Counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._views.call_rows import clock_text
 from ohm_subagents._views.live_tree import brief_line, task_block
-from ohm_subagents._views.quantities import usage_parts
+from ohm_subagents._views.quantities import clock_text, usage_parts
 from ohm_subagents._views.spans import painted
 from ohm_subagents._views.task_texts import STATUS_TOKENS, UPDATED
 from ohm_subagents._views.tree import MIN_WIDTH

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from ohm_subagents._views.account import remaining_text
-from ohm_subagents._views.call_rows import clock_text
 from ohm_subagents._views.cells import one_line
-from ohm_subagents._views.quantities import cost_text, counted
+from ohm_subagents._views.quantities import clock_text, cost_text, counted
 from ohm_subagents._views.spans import span_cells
 from ohm_subagents._views.task_texts import elapsed_ms
 from ohm_subagents._views.todo_count import TODO_TOOLS, todos_in
