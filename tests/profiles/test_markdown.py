@@ -153,7 +153,7 @@ def test_tools_are_a_list_or_two(written, policy):
         ("summary: S\nlimits:\n  capMs: 0", 4, "has 0 as 'limits.capMs'", "a positive integer"),
         ("summary: S\nlimits: {cap_ms: 5}", 3, "has the unknown key 'limits.cap_ms'", "Did you mean 'capMs'?"),
         ("summary: S\nlimits: {capms: 5}", 3, "has the unknown key 'limits.capms'", "Did you mean 'capMs'?"),
-        ("summary: S\nisolation: worktree", 3, "has the unknown key 'isolation'", "It restrains a subagent and has no"),
+        ("summary: S\nisolation: worktree", 3, "has 'worktree' as 'isolation'", "clone"),
         ("summary: S\ndisallowedTools: [bash]", 3, "has the unknown key 'disallowedTools'", "'tools' has 'allow' and"),
         ("summary: S\nlimits: {x: 5}", 3, "has the unknown key 'limits.x'", "capMs, extendMs, idleMs, "),
         ("summary: S\nlimits: 5 min", 3, "has '5 min' as 'limits'", "an object"),

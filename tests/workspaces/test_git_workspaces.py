@@ -13,7 +13,7 @@ from forking import forked
 from git_trees import fingerprint, git, repository, trapped, write
 
 from ohm_subagents.workspaces import GitWorkspaces, ref_of
-from ohm_subagents.workspaces.places import private_directory, sweep
+from ohm_subagents.workspaces.places import private_directory
 
 pytestmark = pytest.mark.anyio
 ENV = {"PATH": os.environ["PATH"]}
@@ -212,7 +212,7 @@ async def test_where_no_lock_is_possible_nothing_that_is_held_is_swept(workspace
     monkeypatch.setattr(fcntl, "flock", refused)
     clones = tmp_path / "cache" / "clones"
     async with private_directory(clones) as held:
-        sweep(clones)
+        await workspaces.begin(repository(tmp_path / "parent"), "task_1")
         assert is_there(held)
     assert names(clones) == []
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, TypedDict, cast
+from typing import Any, TypedDict, cast, get_args
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
@@ -17,6 +17,7 @@ from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
 from ohm_subagents.contract.profile import Profile
 from ohm_subagents.contract.sandbox import SANDBOX_MODES, SandboxMode
 from ohm_subagents.contract.spelling import did_you_mean
+from ohm_subagents.contract.workspace import Isolation
 
 ToolMaker = Callable[[Tool | Callable[..., object]], Tool]
 """Makes a tool of subagents of what a program gives."""
@@ -55,6 +56,8 @@ class RunOptions(CallOptions, total=False):
     `inherit`."""
     strict_model: bool | None
     """A run that another model answers fails with `model_mismatch`; what it did is kept."""
+    isolation: Isolation | None
+    """`clone`: the task works on a clone of the files. `none` lifts no demand of its profile or of ohm.json."""
     backend: str | None
     """A backend in place of the profile's."""
     sandbox: SandboxMode | None
@@ -108,6 +111,7 @@ def overrides_of(options: RunOptions, result_type: type[Any] | None, child_tool:
         model=options.get("model"),
         parent_model=options.get("parent_model"),
         strict_model=options.get("strict_model"),
+        isolation=_isolation(options.get("isolation")),
         backend=options.get("backend"),
         sandbox=_sandbox(options.get("sandbox")),
         limits=options.get("limits"),
@@ -128,6 +132,14 @@ def _sandbox(given: SandboxMode | None) -> SandboxMode | None:
         wrong = f"sandbox is {given!r:.60}; allowed: 'required', 'preferred' or 'off'."
         raise TypeError(wrong)
     return given
+
+
+def _isolation(given: object) -> Isolation | None:
+    """Return the isolation of a call. Raises TypeError for another word."""
+    if given is None or given in get_args(Isolation):
+        return cast("Isolation | None", given)
+    wrong = f"isolation is {given!r:.60}; allowed: {' or '.join(map(repr, get_args(Isolation)))}."
+    raise TypeError(wrong)
 
 
 def _names(option: str, given: object) -> tuple[str, ...]:

@@ -73,6 +73,8 @@ MAX_DEPTH_VARIABLE: Final = "PI_SUBAGENT_MAX_DEPTH"
 CHILD_VARIABLE: Final = "PI_SUBAGENT_CHILD"
 TASK_VARIABLE: Final = "OHM_SUBAGENT_TASK"
 """The variable by which a process inside of a subagent learns the id of its task, for which its own tasks count."""
+CLONE_VARIABLE: Final = "OHM_SUBAGENT_CLONE"
+"""The variable by which a process inside of a subagent learns the clone that it works in."""
 CEILING_VARIABLE: Final = "OHM_SUBAGENT_CEILING"
 """The variable by which a process inside of a subagent learns what its own subagents may do at most."""
 _NOTHING: Final = Delegation(own=ToolCeiling(names=(), holder="the process around this one"))

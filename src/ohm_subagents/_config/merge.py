@@ -126,6 +126,10 @@ def _either(given: JsonValue, in_force: JsonValue) -> JsonValue:
     return given if parse_switch(given) else in_force
 
 
+def _clone(given: JsonValue, in_force: JsonValue) -> JsonValue:
+    return given if given == "clone" else in_force
+
+
 def _common(given: JsonValue, in_force: JsonValue) -> JsonValue:
     if not isinstance(given, list) or not isinstance(in_force, list):
         return in_force
@@ -226,6 +230,8 @@ OFF_UNLESS_TRUSTED: Final = _unless_trusted("switch it off, or ", _both)
 """It is only switched off, unless the project is trusted."""
 ON_UNLESS_TRUSTED: Final = _unless_trusted("switch it on, or ", _either)
 """It is only switched on, unless the project is trusted."""
+CLONE_UNLESS_TRUSTED: Final = _unless_trusted("choose `clone`, or ", _clone)
+"""A clone is only asked for, unless the project is trusted."""
 INTERSECT_UNLESS_TRUSTED: Final = _unless_trusted("leave some out, or ", _common)
 """The names that are in both lists, unless the project is trusted."""
 OPTIONS: Final = replace(

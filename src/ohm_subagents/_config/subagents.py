@@ -21,6 +21,7 @@ from ohm_subagents._config.limits import (
 )
 from ohm_subagents._config.merge import (
     BACKEND,
+    CLONE_UNLESS_TRUSTED,
     LOWER_UNLESS_TRUSTED,
     OFF_UNLESS_TRUSTED,
     ON_UNLESS_TRUSTED,
@@ -40,11 +41,13 @@ from ohm_subagents._config.section import JsonObject, Section
 from ohm_subagents._config.storage import Storage
 from ohm_subagents._config.tool_rules import ToolRules
 from ohm_subagents._config.values import AllOrNames, ConfiguredModel, Line, Model, PositiveInt, Switch, WholeNumber
+from ohm_subagents._config.workspaces import Workspaces
 from ohm_subagents.contract.limits import Budget
 from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.model_route import INHERIT
 from ohm_subagents.contract.profile import fold_id
 from ohm_subagents.contract.sandbox import SandboxMode
+from ohm_subagents.contract.workspace import Isolation
 
 
 class SubagentEntry(Section):
@@ -57,6 +60,9 @@ class SubagentEntry(Section):
         default=None, description="A run of this subagent that another model answers fails; null: as its profile says."
     )
     backend: Annotated[Line | None, BACKEND] = Field(default=None, description="The backend of this subagent.")
+    isolation: Annotated[Isolation | None, CLONE_UNLESS_TRUSTED] = Field(
+        default=None, description="The files of this subagent, as for all; null: as its profile says."
+    )
     tools: Annotated[
         Annotated[
             InstanceOf[ToolRules],
@@ -191,7 +197,7 @@ class Background(Section):
     )
 
 
-class Subagents(Models, Background, Scheduling, Storage, Sandboxing):
+class Subagents(Models, Background, Scheduling, Storage, Sandboxing, Workspaces):
     strict_model: Annotated[Switch, ON_UNLESS_TRUSTED] = Field(
         default=False, description="A run that another model answers than the one asked for fails (`model_mismatch`)."
     )

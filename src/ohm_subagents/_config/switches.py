@@ -1,6 +1,7 @@
 """Values that restrain and cannot be understood: they count as the strictest one until they are corrected.
 
-A feature is off, no plugin is loaded, `strictModel` is on, `sandbox` is required, and `unattended` denies.
+A feature is off, no plugin is loaded, `strictModel` is on, `sandbox` is required, `isolation` is a clone, and
+`unattended` denies.
 """
 
 from __future__ import annotations
@@ -39,6 +40,9 @@ _SANDBOX: Final = "sandbox"
 _LIKE_SANDBOX: Final = ("sandbox",)
 _REQUIRED: Final = "required"
 _REQUIRES: Final = f"counts as '{_REQUIRED}' until it is corrected"
+_ISOLATION: Final = "isolation"
+_CLONE: Final = "clone"
+_CLONED: Final = f"counts as '{_CLONE}' until it is corrected"
 _REQUESTS: Final = "requests"
 _UNATTENDED: Final = "unattended"
 _VERDICTS: Final = ("allow", "deny", "wait")
@@ -62,7 +66,14 @@ class _Unclear:
 
 def close_unclear_switches(layer: Layer) -> tuple[Layer, tuple[Diagnostic, ...]]:
     """Close in a layer what is not understood: each value that restrains is the strictest one."""
-    unclear = (*_lists(layer), *_switches(layer), *_strict_models(layer), *_sandboxes(layer), *_unattended(layer))
+    unclear = (
+        *_lists(layer),
+        *_switches(layer),
+        *_strict_models(layer),
+        *_sandboxes(layer),
+        *_isolations(layer),
+        *_unattended(layer),
+    )
     if not unclear:
         return layer, ()
     less = without_values(layer, [one.path for one in unclear])
@@ -131,9 +142,7 @@ def _value(layer: Layer, path: KeyPath, value: JsonValue) -> Iterator[_Unclear]:
 
 def _strict_models(layer: Layer) -> Iterator[_Unclear]:
     """Yield each `strictModel` of all subagents, and of one, that is unclear or misspelt. Null asks for none."""
-    common = object_at(layer.values, (SUBAGENTS,))
-    written = [((SUBAGENTS, key), value) for key, value in common.items() if is_like(key, _LIKE_STRICT)]
-    for path, value in (*written, *of_entries(layer, _LIKE_STRICT)):
+    for path, value in _of_all_and_one(layer, _LIKE_STRICT):
         meaning = parse_switch(value)
         if path[-1] != _STRICT and meaning is not False and not isinstance(value, dict):
             meant = (*path[:-1], _STRICT)
@@ -160,6 +169,29 @@ def _sandboxes(layer: Layer) -> Iterator[_Unclear]:
         elif path[-1] == _SANDBOX and value is not None and value not in SANDBOX_MODES:
             message = f"is {quoted_value(value)}, but has to be 'required', 'preferred' or 'off'; it {_REQUIRES}."
             yield _Unclear(path, message, (path,), to=_REQUIRED)
+
+
+def _isolations(layer: Layer) -> Iterator[_Unclear]:
+    """Yield each `isolation` of all subagents, and of one, that is unclear or misspelt. Null asks for none."""
+    for path, value in _of_all_and_one(layer, (_ISOLATION,)):
+        meant = (*path[:-1], _ISOLATION)
+        if isinstance(value, dict) and path != meant:
+            continue  # a subagent of nearly this name
+        if path != meant and value not in (None, "none"):
+            message = f"is not a known key. Did you mean '{'.'.join(meant)}'? That {_CLONED}."
+            yield _Unclear(path, message, (meant,), to=_CLONE)
+        elif path == meant and path in layer.repeated:
+            yield _Unclear(path, f"is given twice, and {_CLONED}.", (path,), to=_CLONE)
+        elif path == meant and value not in (None, "none", _CLONE):
+            message = f"is {quoted_value(value)}, but has to be 'none' or 'clone'; it {_CLONED}."
+            yield _Unclear(path, message, (path,), to=_CLONE)
+
+
+def _of_all_and_one(layer: Layer, names: tuple[str, ...]) -> Iterator[tuple[KeyPath, JsonValue]]:
+    """Yield what is said under such a key, also misspelt, for all subagents and for one."""
+    common = object_at(layer.values, (SUBAGENTS,))
+    yield from (((SUBAGENTS, key), value) for key, value in common.items() if is_like(key, names))
+    yield from of_entries(layer, names)
 
 
 def _unattended(layer: Layer) -> Iterator[_Unclear]:

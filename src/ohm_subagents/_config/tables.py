@@ -10,6 +10,7 @@ from ohm_subagents._config.env import (
     AGENT_DIRECTORY_VARIABLES,
     CACHE_VARIABLE,
     CHILD_VARIABLE,
+    CLONE_VARIABLE,
     DEFAULT_CACHE,
     DEFAULT_DIRECTORY,
     DEPTH_VARIABLE,
@@ -45,6 +46,10 @@ _DEPTH: Final = (
 )
 
 _MAX_DEPTH: Final = "Levels of subagents that the suite `single` allows, in place of `maxDepth` of its config.json."
+_CLONE: Final = (
+    "The clone that this process works in: tasks here work in it too, and get "
+    "[none of their own](../guides/workspaces.md)."
+)
 _TASK: Final = "The task that this process runs for: tasks here are below it, and what they use counts for it too."
 _CHILD: Final = "`1` in a process that was started for a subagent: the suite `single` offers no tool there."
 _TRACE: Final = (
@@ -113,6 +118,7 @@ def env_table() -> str:
     rows.append(f"| `{CACHE_VARIABLE}` | | `{DEFAULT_CACHE}` | {_CACHE} |")
     rows.append(f"| `{DEPTH_VARIABLE}` | | `0` | {_DEPTH} |")
     rows.append(f"| `{TASK_VARIABLE}` | | | {_TASK} |")
+    rows.append(f"| `{CLONE_VARIABLE}` | | | {_CLONE} |")
     rows.append(f"| `{MAX_DEPTH_VARIABLE}` | | | {_MAX_DEPTH} |")
     rows.append(f"| `{CHILD_VARIABLE}` | | | {_CHILD} |")
     rows.append(f"| `{'`, `'.join(TRACE_VARIABLES)}` | | | {_TRACE} |")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from ohm_subagents._orchestrator.observe.call import ProgramCall
+    from ohm_subagents.contract.call_rules import CloneOf
     from ohm_subagents.contract.ids import CallId, TaskId
     from ohm_subagents.contract.limits import Budget
     from ohm_subagents.contract.model_pattern import ModelPattern
@@ -38,6 +39,7 @@ class CallContext(NamedTuple):
         passes: the ceilings of the tools of what is started; None without any.
         outside: the task of another process for which this one runs, if it does.
         shares: the budget of the start that goes on; None where nobody need know it.
+        clone: the clone that the task which calls works in; None for the files of nobody else.
     """
 
     ledger: Ledger
@@ -48,6 +50,7 @@ class CallContext(NamedTuple):
     passes: Delegation | None = None
     outside: TaskId | None = None
     shares: StartBudget | None = None
+    clone: CloneOf | None = None
 
     def of_start(self, budget: Budget | None, *, tasks: int) -> CallContext:
         """Return the context of one start of so many tasks, which have one more budget if there is one."""
@@ -126,8 +129,13 @@ def program_context(make: Callable[[], CallContext]) -> CallContext:
 
 
 def root_context(
-    budget: Budget, *, level: int, passes: Delegation | None = None, outside: TaskId | None = None
+    budget: Budget,
+    *,
+    level: int,
+    passes: Delegation | None = None,
+    outside: TaskId | None = None,
+    clone: CloneOf | None = None,
 ) -> CallContext:
     """Return the context of a program, or of a process that is itself a subagent at `level`, under its ceilings."""
     ledger = Ledger(budget, owner="subagents.budget", level=0)
-    return CallContext(ledger=ledger, level=level, passes=passes, outside=outside)
+    return CallContext(ledger=ledger, level=level, passes=passes, outside=outside, clone=clone)

@@ -24,6 +24,7 @@ from ohm_subagents.contract.limits import Budget, Limits
 from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.profile import InputRole, InputSpec, Profile, ToolPolicy, fold_id
 from ohm_subagents.contract.sandbox import SandboxMode
+from ohm_subagents.contract.workspace import Isolation
 
 _ID: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
@@ -92,10 +93,11 @@ class InputMatter(_Matter):
 
 
 class BoundKeys(BaseModel):
-    """The keys on what ends a run early."""
+    """The keys on what a run may touch, and on what ends it early."""
 
     model_config = ConfigDict(defer_build=True, frozen=True, alias_generator=to_camel)
 
+    isolation: Isolation | None = None
     limits: OwnLimits | None = None
     budget: OwnBudget | None = None
     polling: tuple[Line, ...] = ()
@@ -157,6 +159,7 @@ class FrontMatter(BoundKeys, AnswerKeys):
             fallback_model=self.fallback_model,
             strict_model=self.strict_model,
             backend=self.backend,
+            isolation=self.isolation,
             tools=self.tools.policy(source),
             delegate=tuple(map(fold_id, self.delegate)),
             inputs=tuple(

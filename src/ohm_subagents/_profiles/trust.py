@@ -54,6 +54,7 @@ def tightened(profile: Profile, former: Profile | None, *, is_trusted: bool) -> 
         backend=profile.backend if profile.backend in backend_choices(is_trusted=is_trusted) else base.backend,
         tools=_common_tools(profile, base) if former else profile.tools,
         internal=profile.internal or base.internal,
+        isolation="clone" if base.isolation == "clone" else profile.isolation,
         feature=base.feature or profile.feature,
         agent=profile.agent and _started(profile.agent, base.agent or _NO_OPTIONS),
     )

@@ -33,7 +33,7 @@ def _settings(launch: LaunchRecord) -> Iterator[tuple[str, str]]:
     yield "ceiling", "" if launch.ceiling is None else _ceiling(launch.ceiling)
     yield "sandbox", "" if launch.sandbox == "off" else launch.sandbox
     yield "allowed by", launch.permission
-    yield "cwd", launch.cwd
+    yield "cwd", f"{launch.cwd}{', in a clone of it' if launch.isolation == 'clone' else ''}"
     yield "limits", ", ".join(_limits(launch))
     yield "budget", ", ".join(_set(launch.budget))
     versions = {**launch.versions, **launch.programs}

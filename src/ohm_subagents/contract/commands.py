@@ -17,6 +17,7 @@ from ohm_subagents.contract.requests import Answer, AnsweredBy
 from ohm_subagents.contract.sandbox import SandboxMode
 from ohm_subagents.contract.task import Invocation
 from ohm_subagents.contract.text import Redactor
+from ohm_subagents.contract.workspace import Isolation
 
 Op = Literal["start", "status", "wait", "send", "cancel", "answer"]
 WaitMode = Literal["all", "any"]
@@ -43,6 +44,8 @@ class Overrides:
     """The model that the caller runs on, for `inherit`; None where that is not known."""
     strict_model: bool | None = None
     """A run that another model answers fails."""
+    isolation: Isolation | None = None
+    """A clone of the files; `none` does not lift what the profile or the configuration demands."""
     backend: str | None = None
     """The id of a backend."""
     sandbox: SandboxMode | None = None

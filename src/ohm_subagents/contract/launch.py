@@ -16,6 +16,7 @@ from ohm_subagents.contract.limits import NO_BUDGET, Budget, Clocks, LoopPolicy
 from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.sandbox import SandboxMode
 from ohm_subagents.contract.tool_ceiling import ToolCeiling
+from ohm_subagents.contract.workspace import Isolation
 
 MOST_PROGRAMS: Final = 8
 """The versions of so many programs are kept."""
@@ -55,6 +56,8 @@ class LaunchRecord(ToolGrant):
     """A run that another model answers fails (`model_mismatch`)."""
     sandbox: SandboxMode = "off"
     """The sandbox of what it runs."""
+    isolation: Isolation = "none"
+    """Its files: those of the working directory, or a clone of them."""
     permission: str = ""
     """The rule that let it run: the file and the line, or `default`."""
     cwd: str = ""

@@ -14,6 +14,7 @@ from ohm_subagents.contract.call_rules import CallRules
 from ohm_subagents.contract.limits import Budget, Ceiling, Limits
 from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.sandbox import SandboxMode
+from ohm_subagents.contract.workspace import Isolation
 
 InputRole = Literal["prompt", "context", "files", "description"]
 StartVerdict = Literal["allow", "deny"]
@@ -135,6 +136,8 @@ class Profile(OwnModel, Rights, Bounds, AnswerForm):
     """It is hidden and does not run unless `allowInternalRouting` is set."""
     backend: str | None = None
     """The backend that it runs on; None leaves it to the configuration."""
+    isolation: Isolation | None = None
+    """The files that it works on; None leaves it to the configuration."""
     inputs: tuple[InputSpec, ...] = ()
     """The fields of its direct tool; empty for a prompt alone."""
     feature: str | None = None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+Isolation = Literal["none", "clone"]
+"""The files of a task: those of its directory, or a clone of them that nobody else works in."""
 Landed = Literal["no", "clean", "conflict", "discarded"]
 
 

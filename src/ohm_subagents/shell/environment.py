@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from ohm_subagents._config.env import (
     CEILING_VARIABLE,
     CHILD_VARIABLE,
+    CLONE_VARIABLE,
     DEPTH_VARIABLE,
     DIRECTORY_VARIABLES,
     TASK_VARIABLE,
@@ -31,6 +32,7 @@ ALLOWED: Final = frozenset(
         *("OHM_MODEL", *DIRECTORY_VARIABLES),
         # A run inside of a run is found by the sweep of both.
         MARKER,
+        CLONE_VARIABLE,
         *("NODE_EXTRA_CA_CERTS", "SSL_CERT_DIR", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
     }
 )

@@ -7,8 +7,10 @@ did to the files of the directory itself: all of it, or nothing.
 """
 
 from ohm_subagents.contract.workspace import Conflict, Hunk, Landing
-from ohm_subagents.workspaces.git_workspaces import Beginning, GitWorkspaces, OpenClone, Work, ref_of
+from ohm_subagents.workspaces.clone import OpenClone
+from ohm_subagents.workspaces.git_workspaces import GitWorkspaces
 from ohm_subagents.workspaces.landings import Landings
+from ohm_subagents.workspaces.work import Beginning, Work, ref_of
 
 __all__ = [
     "Beginning",

@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Final
 
 from anyio import to_thread
 
-from ohm_subagents.workspaces.failure import WorkspaceError
+from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.workspaces.failure import WorkspaceError, error_of
 from ohm_subagents.workspaces.snapshot import snapshot
 from ohm_subagents.workspaces.source import Source, is_repository
 from ohm_subagents.workspaces.view import ATTRIBUTES, View, write_alternates
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
+    from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.workspaces.git import Git
 
 UNCOMMITTED: Final = "Files that the run left uncommitted"
@@ -83,6 +86,24 @@ class Clone:
         )
         await to_thread.run_sync(_share_history, self.origin, scratch)
         return view
+
+
+class OpenClone:
+    """A clone while it is there."""
+
+    def __init__(self, top: Path, directory: Path, work: Callable[[], Awaitable[bytes]]) -> None:
+        self.top = top
+        """The directory of its repository."""
+        self.directory = directory
+        """The directory to work in."""
+        self._work = work
+
+    async def work(self) -> Result[bytes, OhmError]:
+        """Return once, as a git bundle, what was done to the files; nothing where none differs from the beginning."""
+        try:
+            return Ok(await self._work())
+        except (WorkspaceError, OSError) as why:
+            return Err(error_of(why))
 
 
 async def bundled(view: View, commit: str, *, without: tuple[str, ...] = ()) -> bytes:

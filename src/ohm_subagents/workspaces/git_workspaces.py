@@ -3,77 +3,31 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote
 
+import anyio
 from anyio import to_thread
 
+from ohm_subagents._concurrency.file_lock import try_hold
 from ohm_subagents._config.env import cache_dir
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
-from ohm_subagents.workspaces.clone import Clone, bundled
+from ohm_subagents.workspaces.clone import Clone, OpenClone, bundled
 from ohm_subagents.workspaces.failure import WorkspaceError, error_of
 from ohm_subagents.workspaces.git import Git
 from ohm_subagents.workspaces.interruption import is_interrupted, landing_alone, mended
-from ohm_subagents.workspaces.places import private_directory, sweep
+from ohm_subagents.workspaces.notes import read_note, write_note
+from ohm_subagents.workspaces.places import private_directory, remove
 from ohm_subagents.workspaces.snapshot import snapshot
 from ohm_subagents.workspaces.source import Source, is_repository, source_of
+from ohm_subagents.workspaces.unkept import saved, set_aside
 from ohm_subagents.workspaces.view import View
-
-REFS: Final = "refs/ohm/"
-BASE: Final = ".base"
-"""After the name of a task, in which there is no dot."""
-_MAX_NAME: Final = 200
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Beginning:
-    """The files that a run begins with."""
-
-    directory: Path
-    """The directory of its task."""
-    within: str
-    """The same directory, below that of the repository; empty for the repository's own."""
-    commit: str
-    """The commit that has them: of a task that has changed some before, what it did."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
-    """The changes that a task has made, in all of its runs."""
-
-    base: str
-    """The commit that it began with; empty if that is not known any more."""
-    ref: str
-    """The reference that keeps them, on top of the base."""
-    files: int
-    """The number of files that differ."""
-    insertions: int
-    """The number of lines that were added to them."""
-    deletions: int
-    """The number of lines that were removed from them."""
-
-
-class OpenClone:
-    """A clone while it is there."""
-
-    def __init__(self, directory: Path, work: Callable[[], Awaitable[bytes]]) -> None:
-        self.directory = directory
-        """The directory to work in."""
-        self._work = work
-
-    async def work(self) -> Result[bytes, OhmError]:
-        """Return once, as a git bundle, what was done to the files; nothing where none differs from the beginning."""
-        try:
-            return Ok(await self._work())
-        except (WorkspaceError, OSError) as why:
-            return Err(error_of(why))
+from ohm_subagents.workspaces.work import BASE, Beginning, Work, ref_of, take_over, work_of
 
 
 class GitWorkspaces:
@@ -81,14 +35,14 @@ class GitWorkspaces:
 
     Of a repository, nothing changes but its objects and two references: `refs/ohm/<task>.base` keeps what the task
     began with, and `refs/ohm/<task>` what it did. A directory that is in none has one of ours below `root`. No setting,
-    hook or filter of a repository runs. The first use removes what processes that have died left.
+    hook or filter of a repository runs. What processes left that have died is kept before the next task begins.
     """
 
     def __init__(self, root: Path, env: Mapping[str, str]) -> None:
         """Keep everything below `root`, and find git, the home and the user's ignored files by `env`."""
         self._root = root
         self._git = Git(env)
-        self._is_swept = False
+        self._sweeping = anyio.Lock()
 
     @classmethod
     def of(cls, env: Mapping[str, str]) -> Result[GitWorkspaces, OhmError]:
@@ -99,19 +53,25 @@ class GitWorkspaces:
             return Err(WorkspaceError(nowhere, "Set one of them.").error)
         return Ok(cls(cache / "workspaces", env))
 
-    async def begin(self, directory: Path, task: str) -> Result[Beginning, OhmError]:
-        """Keep the files of a directory as they are. A task that has changed some before goes on with its own."""
+    async def begin(self, directory: Path, task: str, *, after: str = "") -> Result[Beginning, OhmError]:
+        """Keep the files of a directory as they are. A task that has changed some before goes on with its own.
+
+        So does one that continues another, `after`, with those of that one.
+        """
         ref = ref_of(task)
         try:
+            await self._sweep()
             async with self._viewed(directory) as view:
                 commit = await view.commit(ref) or await view.commit(ref + BASE)
+                if commit is None and after:
+                    commit = await take_over(view, task, after)
                 if commit is None:
                     commit = (await snapshot(view, "Files that the task began with", head=await head_of(view))).commit
                     await view.run("update-ref", "--no-deref", ref + BASE, commit)
                 within = await to_thread.run_sync(_within, directory, view.source.top)
         except (WorkspaceError, OSError) as why:
             return Err(error_of(why))
-        return Ok(Beginning(directory=directory, within=within, commit=commit))
+        return Ok(Beginning(task=task, directory=directory, within=within, commit=commit))
 
     async def bundle(self, beginning: Beginning) -> Result[bytes, OhmError]:
         """Return the files as a git bundle, for a clone anywhere. Their history is not in it."""
@@ -127,18 +87,39 @@ class GitWorkspaces:
         ref = ref_of(task)
         try:
             async with self._viewed(directory) as view:
-                base = await view.commit(ref + BASE)
                 file = view.directory / "bundle"
                 await to_thread.run_sync(file.write_bytes, bundle)
                 await view.run("fetch", *_PLAINLY, f"{file}", f"+HEAD:{ref}")
-                return Ok(await _compared(view, base, ref))
+                kept = await work_of(view, task)
         except (WorkspaceError, OSError) as why:
-            return Err(await to_thread.run_sync(self._saved, task, bundle, why))
+            return Err(await to_thread.run_sync(saved, self._root, task, bundle, why))
+        return Ok(kept) if kept is not None else Err(WorkspaceError(f"The work of task '{task}' is gone.").error)
+
+    async def keep_clone(self, beginning: Beginning, clone: OpenClone) -> Result[Work | None, OhmError]:
+        """Keep what was done in a clone, once; None if the task has changed nothing.
+
+        Where that is impossible, the error names what has the work, a file or a directory.
+        """
+        work = await clone.work()
+        if isinstance(work, Err):
+            return Err(await to_thread.run_sync(set_aside, self._root, beginning.task, clone.top, work.err_value))
+        if work.ok_value:
+            return await self.keep(beginning.directory, beginning.task, work.ok_value)
+        try:
+            async with self._viewed(beginning.directory) as view:
+                kept = await work_of(view, beginning.task)
+        except (WorkspaceError, OSError) as why:
+            return Err(error_of(why))
+        if kept is None:
+            forgotten = await self.forget(beginning.directory, beginning.task)
+            return forgotten if isinstance(forgotten, Err) else Ok(None)
+        return Ok(kept)
 
     async def diff(self, directory: Path, task: str) -> Result[bytes, OhmError]:
         """Return what a task has changed, as a patch that `git apply` takes; nothing if nothing is kept of it."""
         ref = ref_of(task)
         try:
+            await self._sweep()
             async with self._viewed(directory) as view:
                 if await view.commit(ref) is None:
                     return Ok(b"")
@@ -158,10 +139,19 @@ class GitWorkspaces:
         return Ok(None)
 
     @asynccontextmanager
-    async def clone(self, beginning: Beginning) -> AsyncGenerator[Result[OpenClone, OhmError]]:
-        """Hold a clone on the machine of the directory, whose objects it borrows."""
-        async with self._held() as place:
-            yield await self._opened(place, beginning.within, beginning)
+    async def clone(self, beginning: Beginning, name: str = "") -> AsyncGenerator[Result[OpenClone, OhmError]]:
+        """Hold a clone on the machine of the directory, whose objects it borrows.
+
+        Those of one `name` are in the same place, one after the other, so that a program finds its session again.
+        """
+        async with self._held(name and sha256(name.encode()).hexdigest()[:16]) as place:
+            opened = await self._opened(place, beginning.within, beginning)
+            try:
+                if isinstance(opened, Ok):
+                    await to_thread.run_sync(write_note, opened.ok_value.top.parent, beginning)
+            except OSError as why:
+                opened = Err(error_of(why))
+            yield opened
 
     @asynccontextmanager
     async def clone_of(self, bundle: bytes, within: str) -> AsyncGenerator[Result[OpenClone, OhmError]]:
@@ -184,12 +174,12 @@ class GitWorkspaces:
             directory = await to_thread.run_sync(_below, clone.top, within)
         except (WorkspaceError, OSError) as why:
             return Err(error_of(why))
-        return Ok(OpenClone(directory, partial(clone.work, here / "view")))
+        return Ok(OpenClone(clone.top, directory, partial(clone.work, here / "view")))
 
     @asynccontextmanager
     async def _viewed(self, directory: Path, *, writes: bool = True) -> AsyncGenerator[View]:
         """Look at the repository of a directory; objects are kept only if the view writes."""
-        async with self._place() as place:
+        async with private_directory(self._clones) as place:
             source = await self._source(directory)
             view = await View.opened(self._git, source, place / "view", objects=None if writes else place / "objects")
             if is_interrupted(source):
@@ -198,21 +188,39 @@ class GitWorkspaces:
             yield view
 
     @asynccontextmanager
-    async def _held(self) -> AsyncGenerator[Result[Path, OhmError]]:
+    async def _held(self, name: str = "") -> AsyncGenerator[Result[Path, OhmError]]:
         try:
-            async with self._place() as place:
+            async with private_directory(self._clones, name) as place:
                 yield Ok(place)
         except WorkspaceError as why:
             yield Err(why.error)
 
-    @asynccontextmanager
-    async def _place(self) -> AsyncGenerator[Path]:
-        places = self._root / "clones"
-        if not self._is_swept:
-            self._is_swept = True
-            await to_thread.run_sync(sweep, places)
-        async with private_directory(places) as place:
-            yield place
+    @property
+    def _clones(self) -> Path:
+        return self._root / "clones"
+
+    async def _sweep(self) -> None:
+        """Keep the work of clones whose processes have died, and remove them; none where no lock is possible."""
+        with anyio.CancelScope(shield=True):
+            async with self._sweeping:
+                for lock in sorted(self._clones.glob("*.lock")):
+                    with suppress(OSError), try_hold(lock) as is_left:
+                        if is_left:
+                            await self._recover(lock.with_suffix(""))
+
+    async def _recover(self, place: Path) -> None:
+        beginning = await to_thread.run_sync(read_note, place)
+        if beginning is not None:
+            await to_thread.run_sync(remove, place / "view")
+            try:
+                origin = await self._source(beginning.directory)
+            except (WorkspaceError, OSError) as why:
+                clone = OpenClone(place / "tree", place / "tree", partial(_raise, why))
+            else:
+                found = Clone(origin=origin, base=beginning.commit, top=place / "tree", git=self._git)
+                clone = OpenClone(found.top, found.top, partial(found.work, place / "view"))
+            await self.keep_clone(beginning, clone)
+        await to_thread.run_sync(remove, place)
 
     async def _source(self, directory: Path) -> Source:
         """Return the repository of a directory, which is one of ours where there is none."""
@@ -241,25 +249,13 @@ class GitWorkspaces:
         await to_thread.run_sync(file.unlink)
         return Source(top=origin, git_dir=origin, common_dir=origin), base
 
-    def _saved(self, task: str, bundle: bytes, why: Exception) -> OhmError:
-        """Save work that cannot be kept where it belongs."""
-        file = self._root / "unkept" / f"{ref_of(task).removeprefix(REFS)}-{sha256(bundle).hexdigest()[:8]}.bundle"
-        try:
-            _make_directory(file.parent)
-            file.write_bytes(bundle)
-        except OSError as error:
-            return WorkspaceError(f"{error_of(why).message} It cannot be saved either: {error.strerror}.").error
-        return replace(error_of(why), advice=f"The work is saved: git fetch '{file}' HEAD")
-
 
 _PATCH: Final = ("--no-ext-diff", "--no-textconv", "--no-color", "--binary", "--full-index")
 _PLAINLY: Final = (*("-q", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules"),)
 
 
-def ref_of(task: str) -> str:
-    """Return the name of the reference that keeps what a task did."""
-    name = quote(task, safe="").replace(".", "%2E").replace("~", "%7E")
-    return REFS + (name if len(name) <= _MAX_NAME else sha256(task.encode()).hexdigest())
+async def _raise(why: Exception) -> bytes:
+    raise why
 
 
 async def head_of(view: View) -> str | None:
@@ -268,14 +264,6 @@ async def head_of(view: View) -> str | None:
     if head is not None:
         await view.run("cat-file", "-e", f"{head}^{{commit}}")
     return head
-
-
-async def _compared(view: View, base: str | None, ref: str) -> Work:
-    """Count what differs. A file that is not text has no lines."""
-    told = await view.run("diff-tree", "-r", "--numstat", "-z", base, ref) if base is not None else None
-    counts = [line.split(b"\t")[:2] for line in told.stdout.split(b"\0") if line] if told is not None else []
-    added, removed = (sum(int(one[side]) for one in counts if one[side] != b"-") for side in (0, 1))
-    return Work(base=base or "", ref=ref, files=len(counts), insertions=added, deletions=removed)
 
 
 def _within(directory: Path, top: Path) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import anyio
 from anyio import to_thread
@@ -13,12 +13,13 @@ from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.workspace import Conflict, Landing
 from ohm_subagents.workspaces.failure import WorkspaceError, error_of
-from ohm_subagents.workspaces.git_workspaces import BASE, GitWorkspaces, head_of, ref_of
+from ohm_subagents.workspaces.git_workspaces import GitWorkspaces, head_of
 from ohm_subagents.workspaces.interruption import is_interrupted, landing_alone, mended, place_of
 from ohm_subagents.workspaces.merging import merged
 from ohm_subagents.workspaces.places import remove
 from ohm_subagents.workspaces.replacement import JOURNAL, Change, Landed, Replacement, forget, take_back
 from ohm_subagents.workspaces.snapshot import snapshot
+from ohm_subagents.workspaces.work import BASE, LANDED, ref_of
 from ohm_subagents.workspaces.working_files import ChangedMeanwhile, Version
 
 if TYPE_CHECKING:
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ohm_subagents.workspaces.view import View
-
-LANDED: Final = ".landed"
-"""After the name of a task: the commit of it whose changes the parent has."""
 
 
 class Landings:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio import to_thread
 
-from ohm_subagents._concurrency.file_lock import try_hold, try_lock
+from ohm_subagents._concurrency.file_lock import try_lock
 from ohm_subagents.workspaces.failure import WorkspaceError
 
 if TYPE_CHECKING:
@@ -20,11 +20,14 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def private_directory(root: Path) -> AsyncGenerator[Path]:
-    """Hold a directory of its own below `root` until the context is left, which removes it with all that is in it."""
+async def private_directory(root: Path, name: str = "") -> AsyncGenerator[Path]:
+    """Hold a directory of its own below `root` until the context is left, which removes it with all that is in it.
+
+    It has this name if nobody else has it.
+    """
     with ExitStack() as held:
         try:
-            place = _taken(root, held)
+            place = _taken(root, held, name)
             place.mkdir(mode=0o700, parents=True)
         except OSError as error:
             unmade = f"No workspace can be made below '{root}': {error.strerror or error}."
@@ -37,20 +40,12 @@ async def private_directory(root: Path) -> AsyncGenerator[Path]:
             place.with_suffix(".lock").unlink(missing_ok=True)  # where no lock is possible, nothing else does
 
 
-def _taken(root: Path, held: ExitStack) -> Path:
+def _taken(root: Path, held: ExitStack, name: str) -> Path:
     """Return a directory that is not there yet, and whose name nobody else has."""
     while True:
-        place = root / token_hex(8)
-        if held.enter_context(try_lock(place.with_suffix(".lock"))):
+        place, name = root / (name or token_hex(8)), ""
+        if not os.path.lexists(place) and held.enter_context(try_lock(place.with_suffix(".lock"))):
             return place
-
-
-def sweep(root: Path) -> None:
-    """Remove the directories of processes that have died; none where the file system cannot tell."""
-    for lock in root.glob("*.lock"):
-        with suppress(OSError), try_hold(lock) as is_left:
-            if is_left:
-                remove(lock.with_suffix(""))
 
 
 def remove(directory: Path) -> None:

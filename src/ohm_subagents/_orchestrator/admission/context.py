@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ohm_subagents._config.env import TASK_VARIABLE
+from ohm_subagents._config.env import CLONE_VARIABLE, TASK_VARIABLE
 from ohm_subagents._config.tool_rules import WILDCARD
 from ohm_subagents._orchestrator.admission import refusals
 from ohm_subagents._orchestrator.admission.answer import unfit
@@ -22,6 +23,7 @@ from ohm_subagents._policy.allowance import RunLimits, run_limits
 from ohm_subagents._policy.ceiling import delegation
 from ohm_subagents._policy.permissions import misspelt_denials, visible
 from ohm_subagents._policy.tools import ResolvedTools, resolve_tools
+from ohm_subagents.contract.call_rules import CloneOf
 from ohm_subagents.contract.commands import Overrides, Send, StartItem
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.ids import TaskId
@@ -220,7 +222,8 @@ class AdmissionContext:
     def _root(self, max_depth: int | None) -> CallContext:
         budget = self._root_budget if max_depth is None else self._rooted_budget(max_depth)
         outside = TaskId(self.env.get(TASK_VARIABLE, ""))
-        return root_context(budget, level=self.depth or 0, passes=self.above, outside=outside or None)
+        clone = _clone_around(self.cwd, self.env.get(CLONE_VARIABLE, ""))
+        return root_context(budget, level=self.depth or 0, passes=self.above, outside=outside or None, clone=clone)
 
     @cached_property
     def _root_budget(self) -> Budget:
@@ -281,6 +284,12 @@ class AdmissionContext:
         """Return the ids that a caller may see, sorted."""
         roster = visible(self.catalog.profiles, self.config.subagents.permissions)
         return tuple(sorted(profile.id for profile in roster))
+
+
+def _clone_around(cwd: Path, top: str) -> CloneOf | None:
+    """Return the clone that this process was started in as part of a run; None where it works elsewhere."""
+    real = os.path.realpath(top)
+    return CloneOf(original=real, clone=real) if top and cwd.resolve().is_relative_to(real) else None
 
 
 def label(backend: str, specs: Mapping[str, BackendSpec]) -> str:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ohm_subagents._orchestrator.call_context import CallContext
+    from ohm_subagents.contract.call_rules import CloneOf
     from ohm_subagents.contract.model_pattern import ModelPattern
     from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.tool_ceiling import ToolCeiling
@@ -27,6 +28,8 @@ class Inheritance(NamedTuple):
     """The ceiling; None without any."""
     granted: tuple[Diagnostic, ...] = ()
     """The grant by which it is not that of the run that starts it."""
+    clone: CloneOf | None = None
+    """The clone that the run works in which starts it; None for the files of nobody else."""
 
 
 NOTHING_INHERITED: Final = Inheritance()
@@ -39,18 +42,20 @@ def inheritance(
 
     A profile that is not `is_named`, because it was made for the call, gets no grant.
     """
+    clone = None if caller is None else caller.clone
     if caller is None or caller.passes is None:
         model = no_model if caller is None else caller.model
-        return NOTHING_INHERITED if ceiling is None and model is no_model else Inheritance(model, ceiling)
+        is_nothing = ceiling is None and model is no_model and clone is None
+        return NOTHING_INHERITED if is_nothing else Inheritance(model, ceiling, clone=clone)
     passes, wanted = caller.passes, fold_id(profile.id)
     is_granted = is_named and wanted in passes.delegate
     found = met(ceiling, passes.above if is_granted else passes.own)
     if not is_granted:
-        return Inheritance(caller.model, found)
+        return Inheritance(caller.model, found, clone=clone)
     told = Diagnostic(
         subject="delegate",
         message=f"'{profile.id}' has the tools that its own configuration gives it: '{passes.own.holder}', "
         "which started this task, names it in 'delegate'.",
         severity="info",
     )
-    return Inheritance(caller.model, found, (told,))
+    return Inheritance(caller.model, found, (told,), clone)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.sandbox import SandboxMode
     from ohm_subagents.contract.tool_ceiling import ToolCeiling
+    from ohm_subagents.contract.workspace import Isolation
 
 OURS: Final = "ohm-subagents"
 
@@ -34,6 +35,8 @@ class Settings(NamedTuple):
         backend, spec: the id of the backend, and what a plugin offers under it.
         named: the model, the place that names it, and what is asked when it fails; None leaves it to the backend.
         strict_model, sandbox, cwd: as in `LaunchRecord`.
+        isolation: a clone of its own, or none.
+        is_in_clone: the task that calls works in a clone, and so does this one.
         tools, limits: the child tools with their rules, and everything that bounds a run.
         permission: the rule that lets the profile run.
         ceiling: the most that the tools may do.
@@ -50,6 +53,8 @@ class Settings(NamedTuple):
     limits: RunLimits
     permission: str
     cwd: Path
+    isolation: Isolation
+    is_in_clone: bool
     ceiling: ToolCeiling | None
     programs: Mapping[str, str] = MappingProxyType({})
 
@@ -90,6 +95,7 @@ def _launch(settings: Settings) -> LaunchRecord:
         ceiling=settings.ceiling,
         permission=settings.permission,
         cwd=str(settings.cwd),
+        isolation="clone" if settings.is_in_clone else settings.isolation,
         limits=settings.limits.clocks,
         loop=settings.limits.loop,
         budget=settings.limits.budget,

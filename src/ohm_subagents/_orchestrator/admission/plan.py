@@ -14,7 +14,7 @@ from ohm_subagents._orchestrator.admission.instructions import instructions
 from ohm_subagents._orchestrator.admission.items import profile_of
 from ohm_subagents._orchestrator.admission.model_order import uninherited
 from ohm_subagents._orchestrator.admission.relaunch import Relaunch
-from ohm_subagents._orchestrator.admission.settings import bounds_of, settings_of
+from ohm_subagents._orchestrator.admission.settings import bounds_of, settings_of, unlifted
 from ohm_subagents._orchestrator.admission.sourced_tools import SourcedTools, sourced_tools, ungiven_sources
 from ohm_subagents._plugins.backends.interface import Capability
 from ohm_subagents._plugins.backends.request import RunSpec
@@ -39,8 +39,10 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.limits import Budget, Clocks
     from ohm_subagents.contract.model_route import ModelRoute
     from ohm_subagents.contract.task import Task
+    from ohm_subagents.contract.workspace import Isolation
 
 _NONE: Final[frozenset[Capability]] = frozenset()
+_NO_LOOP: Final = LoopPolicy()
 
 
 class Plan(NamedTuple):
@@ -50,7 +52,7 @@ class Plan(NamedTuple):
         item: the item as it was asked for.
         spec: what a backend may know of it.
         backend, label: the id of the backend, and what envelopes call it.
-        limits, loop: of each run.
+        limits: of each run.
         budget: of the task with all that it starts; None for no budget.
         max_events: how many events the task keeps.
         diagnostics: what is not done as asked.
@@ -59,6 +61,7 @@ class Plan(NamedTuple):
         route: the models that may do the work, the first one in `spec`; None where no other may.
         unkept: the options of the call that no store keeps (`Assignment.unkept`).
         launch: the record of all this that is kept with the task.
+        isolation: a clone of the files for its runs, or none.
         former: the settled task of the session that this one continues.
     """
 
@@ -67,7 +70,6 @@ class Plan(NamedTuple):
     backend: str
     label: str
     limits: Clocks
-    loop: LoopPolicy
     budget: Budget | None
     max_events: int
     diagnostics: tuple[Diagnostic, ...]
@@ -76,7 +78,13 @@ class Plan(NamedTuple):
     unkept: tuple[str, ...] = ()
     route: ModelRoute | None = None
     launch: LaunchRecord | None = None
+    isolation: Isolation = "none"
     former: Task | None = None
+
+    @property
+    def loop(self) -> LoopPolicy:
+        """Return the loop rules of each run."""
+        return _NO_LOOP if self.launch is None else self.launch.loop
 
     @property
     def can_steer(self) -> bool:
@@ -230,7 +238,6 @@ def _planned(
             backend=settings.backend,
             label=label(settings.backend, context.backends),
             limits=limits.clocks,
-            loop=limits.loop,
             budget=None if limits.budget is NO_BUDGET else limits.budget,
             max_events=config.task_max_events,
             diagnostics=(
@@ -240,11 +247,13 @@ def _planned(
                 *unasked(tools, spec),
                 *ungiven_sources(tools, settings.profile, spec),
                 *uninherited(item.overrides.model, settings.named),
+                *unlifted(item.overrides.isolation, settings.isolation),
             ),
             capabilities=_NONE if spec is None else spec.capabilities,
             sourced=sourced_tools(tools, context, spec),
             route=None if settings.named is None else settings.named.route,
             launch=context.launches.of(settings),
+            isolation=settings.isolation,
             former=former,
         )
     )
@@ -275,6 +284,8 @@ def _unable(
 ) -> OhmError | None:
     """Return why an item that is allowed cannot be done: a setting, the answer, a tool or a rule."""
     spec, profile, asked = settings.spec, resolved.profile, item.overrides
+    if settings.isolation == "clone" and spec is not None and Capability.ATTACHES in spec.capabilities:
+        return refusals.unisolated(spec.id)
     unable = resolved.fault or unsupported(profile, spec) or ungiven(asked, resolved, context.child_tools, spec)
     return unable or unruled(profile, settings.tools, spec, context.config.subagents.requests.unattended)
 

@@ -57,6 +57,15 @@ def unknown_profile(
     )
 
 
+def unisolated(backend: str) -> OhmError:
+    """Refuse a clone for runs that may outlive the process which removes it."""
+    return OhmError(
+        code=ErrorCode.WORKSPACE_FAILED,
+        message=f"Isolation 'clone' is not possible on the backend '{backend}': its runs go on elsewhere.",
+        advice='Use another backend, or isolation \'none\' with the backend\'s own "workspace": "bundle" if it has it.',
+    )
+
+
 def feature_off(profile: str, feature: str) -> OhmError:
     """Refuse a profile whose feature flag is off."""
     return OhmError(

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.launch import LaunchRecord
     from ohm_subagents.contract.sandbox import SandboxMode
     from ohm_subagents.contract.task import Task
+    from ohm_subagents.contract.workspace import Isolation
 
 SUBJECT: Final = "session"
 _ADVICE: Final = "Start a new task for the settings of now."
@@ -67,6 +68,7 @@ class Relaunch:
             tools=self._tools(now.tools),
             limits=self._limits(now.limits),
             cwd=self._cwd(now),
+            isolation=self._isolation(now),
             programs=launch.programs if backend == launch.backend else {},
         )
         told = self._told()
@@ -139,6 +141,17 @@ class Relaunch:
         elif found != former:
             self._stricter.append(f"sandbox {found} (was {former})")
         return found
+
+    def _isolation(self, now: Settings) -> Isolation:
+        """Return the stricter one: work that was kept apart stays apart, and goes on."""
+        former = self._launch.isolation
+        if former == now.isolation or now.is_in_clone:
+            return now.isolation
+        if former == "clone":
+            self._keep("isolation", former, now.isolation)
+        else:
+            self._stricter.append("isolation clone (was none)")
+        return "clone"
 
     def _cwd(self, now: Settings) -> Path:
         former = self._launch.cwd

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ohm_subagents._orchestrator.admission import refusals
@@ -11,12 +13,13 @@ from ohm_subagents._orchestrator.admission.launches import Settings
 from ohm_subagents._orchestrator.admission.model_order import named_model
 from ohm_subagents._policy.ceiling import met
 from ohm_subagents._policy.permissions import may_run
+from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.model_pattern import parse_model_pattern
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.sandbox import strictest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from ohm_subagents._config.schema import OhmConfig
     from ohm_subagents._config.subagents import SubagentEntry
@@ -24,11 +27,13 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.admission.inheritance import Inheritance
     from ohm_subagents._policy.allowance import RunLimits
     from ohm_subagents._policy.tools import ResolvedTools
+    from ohm_subagents.contract.call_rules import CloneOf
     from ohm_subagents.contract.commands import Overrides
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.model_pattern import ModelPattern
     from ohm_subagents.contract.profile import Decision, Profile
     from ohm_subagents.contract.tool_ceiling import ToolCeiling
+    from ohm_subagents.contract.workspace import Isolation
 
 
 class Bounds(NamedTuple):
@@ -94,7 +99,9 @@ def settings_of(
             tools=kept_tools(tools, spec),
             limits=bounds.limits,
             permission=bounds.rule.source,
-            cwd=asked.cwd or context.cwd,
+            cwd=_placed(asked.cwd or context.cwd, inherited.clone),
+            isolation="none" if inherited.clone is not None else _isolation(asked, resolved, config),
+            is_in_clone=inherited.clone is not None,
             ceiling=bounds.ceiling,
         )
     )
@@ -116,6 +123,30 @@ def _is_strict(asked: Overrides, resolved: ResolvedProfile, config: OhmConfig) -
     if said is None:
         said = resolved.profile.strict_model
     return config.subagents.strict_model if said is None else said
+
+
+def _isolation(asked: Overrides, resolved: ResolvedProfile, config: OhmConfig) -> Isolation:
+    """Return the isolation of an item: a clone if anything demands one.
+
+    The entry of the subagent alone can lift what its profile and all subagents demand; a call cannot.
+    """
+    own, others = resolved.own.isolation, (resolved.profile.isolation, config.subagents.isolation)
+    is_demanded = own == "clone" if own is not None else "clone" in others
+    return "clone" if is_demanded or asked.isolation == "clone" else "none"
+
+
+def unlifted(asked: Isolation | None, isolation: Isolation) -> Iterator[Diagnostic]:
+    """Yield what a call is told that asks for no clone where one is demanded."""
+    if asked == "none" and isolation == "clone":
+        told = "isolation 'none' has no effect: the profile, ohm.json or the session demands a clone."
+        yield Diagnostic(subject="workspace", message=told, severity="info")
+
+
+def _placed(cwd: Path, clone: CloneOf | None) -> Path:
+    """Return a directory as the task that calls sees it, which may work in a clone."""
+    if clone is None or not (real := Path(os.path.realpath(cwd))).is_relative_to(clone.original):
+        return cwd
+    return Path(clone.clone) / real.relative_to(clone.original)
 
 
 def backend_of(profile: Profile, own: SubagentEntry, config: OhmConfig) -> str:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._orchestrator.admission.plan import Plan
     from ohm_subagents._orchestrator.queued_prompt import QueuedPrompt
+    from ohm_subagents._orchestrator.run.isolated import IsolatedBackend
     from ohm_subagents._orchestrator.run.live import LiveTask
     from ohm_subagents._orchestrator.run.parking import Slot
     from ohm_subagents._orchestrator.run.requests import Requests
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.backends.interface import Backend
     from ohm_subagents._plugins.backends.pool import BackendPool, Lease, Opened
     from ohm_subagents.contract.outcome import Outcome
+    from ohm_subagents.workspaces import GitWorkspaces
 
 OWNER_CLOSED = Cancelled(reason="The owner of the task was closed.")
 WITHDRAWN = Cancelled(reason="The caller stopped waiting.")
@@ -71,6 +73,7 @@ class Driver:
         self._pool, self._throttle, self._requests = shared
         self._without_slot = without_slot
         self._timers = timers
+        self._workspaces: Ok[GitWorkspaces] | None = None
 
     async def drive(self, live: LiveTask, begun: Callable[[], None]) -> None:
         """Run a task to its end, which its record tells; `begun` is called when its first run begins."""
@@ -200,6 +203,11 @@ class Driver:
 
             cool_downs = self._throttle.cool_downs
             backend = RoutedBackend(opened.ok_value, plan.route, cool_downs, record=live.record, guard=guard)
+        if plan.isolation == "clone":
+            isolated = self._isolated(backend, live, plan, guard)
+            if isinstance(isolated, Err):
+                return isolated
+            backend = isolated.ok_value
         if plan.sourced is not None:
             guard.prepare()
             plan = plan._replace(spec=await with_sourced_tools(plan.spec, plan.sourced, live))
@@ -215,6 +223,19 @@ class Driver:
         request = replace(run_request(live, plan, text, guard, sink), box=held.ok_value)
         answer: object = await backend.run(request, sink)
         return _checked(live, prompt, answer)
+
+    def _isolated(
+        self, backend: Backend, live: LiveTask, plan: Plan, guard: RunGuard
+    ) -> Result[IsolatedBackend, OhmError]:
+        """Return the backend for a run in a clone, or why there can be none."""
+        from ohm_subagents._orchestrator.run.isolated import IsolatedBackend  # noqa: PLC0415  most runs have no clone
+        from ohm_subagents.workspaces import GitWorkspaces  # noqa: PLC0415
+
+        workspaces = self._workspaces or GitWorkspaces.of(plan.spec.env)
+        if isinstance(workspaces, Err):
+            return workspaces
+        self._workspaces = workspaces
+        return Ok(IsolatedBackend(backend, workspaces.ok_value, live=live, former=plan.former, guard=guard))
 
     def _with_model(self, plan: Plan) -> Plan:
         """Return the plan with the first model of its route that does not cool down."""

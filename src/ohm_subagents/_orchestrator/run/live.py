@@ -52,6 +52,7 @@ class LiveTask:
         caller: the context of the call that started it.
         origin: the context variables of that call.
         label: the label of the backend that works now.
+        clone: the clone that its run works in, of its own or of the task that has started it; None for no clone.
         parent: the task that has started it, if that runs here.
         is_taken_up: another process has started it, and its backend would go on without this one.
         children: the tasks that its subagent has started and that are not over.
@@ -68,6 +69,7 @@ class LiveTask:
         "__weakref__",
         "caller",
         "children",
+        "clone",
         "guard",
         "inbox",
         "is_taken_up",
@@ -94,6 +96,7 @@ class LiveTask:
         if span is not None:
             span.enter(self.origin)
         self.label = plan.label
+        self.clone = caller.clone
         self.is_taken_up = False
         self.children: list[LiveTask] = []
         self.parent: LiveTask | None = None
@@ -119,6 +122,7 @@ class LiveTask:
             level=self.caller.level + 1,
             model=partial(_model_of, ref(self)),
             passes=plan.spec.passes,
+            clone=self.clone,
         )
 
     def model(self) -> ModelPattern | None:

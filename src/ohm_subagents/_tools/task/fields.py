@@ -23,6 +23,7 @@ from ohm_subagents.contract.commands import (
 from ohm_subagents.contract.requests import Answer, Approve, Deny
 from ohm_subagents.contract.requests import Text as AnswerText
 from ohm_subagents.contract.spelling import nearest_name
+from ohm_subagents.contract.workspace import Isolation
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -73,6 +74,12 @@ def _model_name(value: object, info: ValidationInfo) -> str | None:
     return value.strip()
 
 
+def _isolation(value: object) -> object:
+    if value is None or value in get_args(Isolation):
+        return value
+    raise PydanticCustomError("not_isolation", "none or clone")
+
+
 def _decision(value: object) -> object:
     if value in get_args(Decision):
         return value
@@ -88,6 +95,7 @@ def _scope(value: object) -> object:
     raise PydanticCustomError("not_scope", "call or task")
 
 
+IsolationWord = Annotated[Isolation | None, BeforeValidator(_isolation)]
 Decision = Literal["approve", "deny", "text"]
 TaskScope = Literal["call", "task"]
 Flag = Annotated[StrictBool, BeforeValidator(_flag)]
@@ -112,8 +120,14 @@ class TaskFields(_Fields):
 
     model: ModelName | None = Field(default=None, description="The model that does the work; without it the usual one.")
 
+    isolation: IsolationWord | None = Field(
+        default=None, description="clone: work on a clone of the files, whose changes are kept apart."
+    )
+
     def item(self) -> StartItem:
-        overrides = NO_OVERRIDES if self.model is None else Overrides(model=self.model)
+        overrides = NO_OVERRIDES
+        if self.model is not None or self.isolation is not None:
+            overrides = Overrides(model=self.model, isolation=self.isolation)
         return StartItem(
             profile=self.subagent_type, description=self.description, prompt=self.prompt, overrides=overrides
         )

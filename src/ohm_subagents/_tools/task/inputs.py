@@ -161,7 +161,7 @@ def _restraint(arguments: dict[str, JsonValue], shape: Shape) -> OhmError | None
     places += [(f"tasks.{index}.", task) for index, task in enumerate(tasks if isinstance(tasks, list) else ())]
     for place, given in places:
         for key, value in given.items() if isinstance(given, dict) else ():
-            if key not in ANY and is_restraint(key, value):
+            if key not in (_names(TaskFields) if place else _known(shape, _NOT_HIDDEN)) and is_restraint(key, value):
                 fact = f"'{place}{key}' is {short_json(value)}, which {_AS_OP[shape]} does not take. {REFUSED}"
                 return _invalid(f"{place}{key}", fact)
     return None
@@ -196,6 +196,7 @@ _HIDDEN: Final = {
 ANY: Final = frozenset({"op"}).union(*(_names(shape) for shape in (StartBatch, *SHAPES.values())))
 """Every field of every op."""
 _OP: Final = frozenset({"op"})
+_NOT_HIDDEN: Final = frozenset[str]()
 _SINGLE: Final = frozenset({"subagent_type", "description", "prompt"})
 
 

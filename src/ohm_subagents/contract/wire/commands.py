@@ -35,6 +35,7 @@ from ohm_subagents.contract.sandbox import SandboxMode
 from ohm_subagents.contract.task import Invocation
 from ohm_subagents.contract.wire.lenient import AnyError
 from ohm_subagents.contract.wire.run import WireTool
+from ohm_subagents.contract.workspace import Isolation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,6 +53,8 @@ class WireOverrides:
     """The model that the caller runs on."""
     strict_model: bool | None = None
     """A run that another model answers fails."""
+    isolation: Isolation | None = None
+    """A clone of the files."""
     backend: str | None = None
     """The id of a backend."""
     sandbox: SandboxMode | None = None
@@ -242,6 +245,7 @@ def _wire_item(item: StartItem, function: Callable[[NamedTool], WireTool]) -> Wi
             model=given.model,
             parent_model=given.parent_model,
             strict_model=given.strict_model,
+            isolation=given.isolation,
             backend=given.backend,
             sandbox=given.sandbox,
             limits=given.limits,
@@ -272,6 +276,7 @@ def _item_of(item: WireItem, redaction: Callable[[], Redactor], function: Callab
             model=given.model,
             parent_model=given.parent_model,
             strict_model=given.strict_model,
+            isolation=given.isolation,
             backend=given.backend,
             sandbox=given.sandbox,
             limits=given.limits,
