@@ -1,5 +1,6 @@
 """Runs behind a transport are runs like any other: what an `Ohm` does with them, and what a lost runner costs."""
 
+import json
 from contextlib import asynccontextmanager
 from decimal import Decimal
 from functools import partial
@@ -71,6 +72,26 @@ async def test_runs_that_wait_for_the_same_answer_of_a_runner_go_on_together(tmp
         for _ in range(30):
             group.start_soon(backend.run, request_for("Is it?", scenarios), Recorder())
     assert calls == ["hello", "post"]
+
+
+async def test_posts_are_small_enough_to_travel_within_a_call_of_ray_unless_one_message_is_larger(tmp_path):
+    sizes, scenarios = [], Scenarios(cwd=tmp_path)
+
+    class Measured(LoopbackTransport):
+        async def post(self, frame):
+            sizes.append((len(frame["messages"]), len(json.dumps(frame))))
+            return await super().post(frame)
+
+    async def act(_request, _sink):
+        return "Yes."
+
+    (spec,) = ActingBackend(act).ohm_backends()
+    async with behind(spec, Measured).open(Options()) as backend, anyio.create_task_group() as group:
+        for prompt in (*["x" * 10_000] * 30, "x" * 500_000):
+            group.start_soon(backend.run, request_for(prompt, scenarios), Recorder())
+    large = [count for count, size in sizes if size > 100 * 1024]
+    assert sum(count for count, _ in sizes) == 31
+    assert large == [1]
 
 
 async def test_a_lost_runner_is_one_error_and_the_text_so_far_is_kept():

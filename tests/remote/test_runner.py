@@ -179,7 +179,7 @@ async def test_pieces_of_text_are_joined_where_too_many_wait_and_none_is_lost():
     assert [one.n for one in reports] == list(range(1, 12))
 
 
-async def test_a_frame_is_not_much_larger_than_4_mib_and_the_rest_follows():
+async def test_a_frame_is_not_larger_than_4_mib_and_the_rest_follows():
     async def act(_request, sink):
         for number in range(10):
             sink.emit(TextDelta(text=f"{number}" * 2**20))
@@ -188,8 +188,8 @@ async def test_a_frame_is_not_much_larger_than_4_mib_and_the_rest_follows():
     async with runner_of(act) as (_, first):
         await first.post(START)
         await anyio.wait_all_tasks_blocked()
-        frames = [await first.poll() for _ in range(4)]
-    assert [len(one) for one in frames] == [4, 4, 3, 0]
+        frames = [await first.poll() for _ in range(5)]
+    assert [len(one) for one in frames] == [3, 3, 3, 2, 0]
 
 
 async def test_messages_for_another_life_of_the_runner_are_not_taken():

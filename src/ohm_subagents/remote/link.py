@@ -27,7 +27,7 @@ from ohm_subagents.contract.wire import (
     load_as,
     sized,
 )
-from ohm_subagents.remote.portion import MAX_POSTED, portion
+from ohm_subagents.remote.portion import MAX_POSTED, MAX_POSTED_BYTES, portion
 from ohm_subagents.remote.transport import RunnerLostError, UndeliveredError
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ class Link:
             self._first += done
 
     def _next_post(self) -> Post:
-        messages = portion(self._unsent, most=MAX_POSTED)
+        messages = portion(self._unsent, most=MAX_POSTED, most_bytes=MAX_POSTED_BYTES)
         return Post(owner=self._owner, incarnation=self._incarnation, first=self._first, messages=messages)
 
     async def _listen(self) -> None:
