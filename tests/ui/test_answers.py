@@ -68,12 +68,14 @@ WRONG = {
 async def test_what_is_asked_wrong_is_told(played):
     _, ids, client = played
     for path, sentence in WRONG.items():
-        assert (await got(client, path, code=400))["error"]["message"] == sentence
+        assert (await got(client, path, code=400))["error"] == {"code": "invalid_request", "message": sentence}
     after = await got(client, f"/api/tasks/{ids['lead']}/transcript?after=x", code=400)
     assert after["error"]["message"] == "'after' is a whole number from 0 on."
     for path in ("/api/tasks/task_9", "/api/tasks/task_9/transcript", "/api/tasks/task_9/export"):
         assert (await got(client, path, code=404))["error"]["code"] == "unknown_task_id"
     assert (await got(client, "/api/odd", code=404))["error"]["code"] == "nothing_here"
+    costs = await client.get("/costs", follow_redirects=True)
+    assert (costs.url.path, "<html" in costs.text) == ("/cost", True)
 
 
 async def test_a_picture_has_the_tree_of_the_start_with_what_each_child_does(played):

@@ -93,6 +93,10 @@ def test_an_export_is_one_file_that_asks_for_nothing(tmp_path, ohm):
     assert not re.search(r"(?:src|href)=[\"']?(?:https?:|/page/)", page)
     assert "default-src 'none'; style-src 'sha256-" in page
     assert "\nimport " not in page
+    again = ohm("ui", "--export", task_id)
+    assert again.returncode == 2
+    assert again.stderr == f"The file '{task_id}.html' exists. Type another name, or --force to replace it.\n"
+    assert ohm("ui", "--export", task_id, "--force").returncode == 0
     printed = ohm("ui", "--export", task_id, "--output", "-")
     assert printed.stdout.count("ohm-data") == page.count("ohm-data")
 
@@ -100,6 +104,7 @@ def test_an_export_is_one_file_that_asks_for_nothing(tmp_path, ohm):
 WRONG = {
     ("--export", "task_9"): (1, "Unknown task id 'task_9'"),
     ("--output", "x.html"): (2, "--output is the file of an exported page: add --export <id>.\n"),
+    ("--force",): (2, "--force replaces the file of an exported page: add --export <id>.\n"),
     ("--port", "70000"): (2, "'--port'"),
 }
 

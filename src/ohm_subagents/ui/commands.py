@@ -31,6 +31,7 @@ def ui(
             help="With --export, the file; <id>.html unless it is given, - is standard output.",
         ),
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="With --export, replace an existing file.")] = False,
     cwd: Cwd = HERE,
     config: Config = None,
 ) -> None:
@@ -43,13 +44,14 @@ def ui(
             f"`ohm ui` needs starlette and uvicorn, which are not installed. Install them: {install_command('ui')}"
         )
         raise typer.Exit(BAD_USAGE)
-    if output is not None and export is None:
-        complain("--output is the file of an exported page: add --export <id>.")
+    if export is None and (output is not None or force):
+        name, what = ("--force", "replaces") if output is None else ("--output", "is")
+        complain(f"{name} {what} the file of an exported page: add --export <id>.")
         raise typer.Exit(BAD_USAGE)
     if export is not None:
         from ohm_subagents.ui.exporting import export_task
 
-        finish(lambda: export_task(export, output, cwd=place, config=config))
+        finish(lambda: export_task(export, output, force=force, cwd=place, config=config))
     from ohm_subagents.ui.serving import serve_page
 
     finish(lambda: serve_page(port, cwd=place, config=config, opens_browser=not no_browser))

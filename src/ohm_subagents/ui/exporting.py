@@ -17,8 +17,11 @@ if TYPE_CHECKING:
     from ohm_subagents.store import Store
 
 
-async def export_task(typed: str, output: Path | None, *, cwd: Path, config: Path | None) -> int:
-    """Write the page of a task, found by its id or its beginning, to a file; return the exit code."""
+async def export_task(typed: str, output: Path | None, *, force: bool, cwd: Path, config: Path | None) -> int:
+    """Write the page of a task, found by its id or its beginning, to a file; return the exit code.
+
+    A file that exists is replaced with `force` only.
+    """
     loaded = load_config(cwd=cwd, config=config, env=process_env())
     if isinstance(loaded, Err):
         complain(loaded.err_value)
@@ -31,10 +34,10 @@ async def export_task(typed: str, output: Path | None, *, cwd: Path, config: Pat
             why = str(exc)
             complain(f"{why[:1].upper()}{why[1:]}.")
             return TASK_FAILED
-        return await _export(typed, output, store)
+        return await _export(typed, output, store, force=force)
 
 
-async def _export(typed: str, output: Path | None, store: Store) -> int:
+async def _export(typed: str, output: Path | None, store: Store, *, force: bool) -> int:
     alike = [one.ok_value.id for one in store.list(TaskQuery(id_prefix=typed)) if isinstance(one, Ok)]
     if len(alike) > 1 and typed not in alike:
         complain(f"{len(alike)} ids of tasks begin with '{typed}'. Type more of it.")
@@ -50,7 +53,11 @@ async def _export(typed: str, output: Path | None, store: Store) -> int:
         return SUCCESS
     file = output or Path(f"{task_id}.html")
     try:
-        file.write_text(page, encoding="utf-8")
+        with file.open("w" if force else "x", encoding="utf-8") as stream:
+            stream.write(page)
+    except FileExistsError:
+        complain(f"The file '{file}' exists. Type another name, or --force to replace it.")
+        return BAD_USAGE
     except OSError as exc:
         complain(f"The file '{file}' cannot be written: {exc.strerror}.")
         return TASK_FAILED

@@ -10,7 +10,7 @@ from anyio import TASK_STATUS_IGNORED
 from pydantic import BaseModel, ValidationError
 from pydantic_core import to_json
 from starlette.applications import Starlette
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from ohm_subagents.commands import serve_app, system_clock
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 BodyT = TypeVar("BodyT", bound=BaseModel)
 _STATUSES: Final = frozenset({*get_args(Status), *CONCERNS})
 _STATUS: Final = {Category.NOT_FOUND: 404, Category.VALIDATION: 400}
+_INVALID: Final = "invalid_request"
+_NOTHING: Final = "nothing_here"
 _MOST_ROWS: Final = 500
 _ROWS: Final = 100
 _MOST_BODY: Final = 1_000_000
@@ -89,6 +91,7 @@ class _Answers:
         return [
             Route("/", self.page),
             Route("/cost", self.page),
+            Route("/costs", self.costs),
             Route("/tasks/{id:path}", self.page),
             Route("/page/{name}", self.file),
             Route("/api/tasks", self.tasks),
@@ -106,6 +109,9 @@ class _Answers:
 
     async def page(self, _request: Request) -> Response:
         return _file("index.html")
+
+    async def costs(self, _request: Request) -> Response:
+        return RedirectResponse("/cost")
 
     async def file(self, request: Request) -> Response:
         return _file(request.path_params["name"])
@@ -161,7 +167,7 @@ class _Answers:
         return refused(404, ErrorCode.OPERATION_NOT_SUPPORTED, _NO_WAY_BACK)
 
     async def nothing(self, request: Request) -> Response:
-        return refused(404, "nothing_here", f"There is nothing at '{one_line(request.url.path[:80])}'.")
+        return refused(404, _NOTHING, f"There is nothing at '{one_line(request.url.path[:80])}'.")
 
 
 def _carrying_out(
@@ -171,12 +177,12 @@ def _carrying_out(
 
     async def carried_out(request: Request) -> Response:
         if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-            return refused(415, ErrorCode.INVALID_TASK_PAYLOAD, "Send JSON: 'content-type: application/json'.")
+            return refused(415, _INVALID, "Send JSON: 'content-type: application/json'.")
         body = bytearray()
         async for part in request.stream():
             body += part
             if len(body) > _MOST_BODY:
-                return refused(413, ErrorCode.INVALID_TASK_PAYLOAD, f"It is longer than {_MOST_BODY:,} bytes.")
+                return refused(413, _INVALID, f"It is longer than {_MOST_BODY:,} bytes.")
         try:
             given = shape.model_validate_json(bytes(body))
         except ValidationError as invalid:
@@ -205,7 +211,7 @@ def _json(answer: object) -> Response:
 
 
 def _invalid(message: str) -> Response:
-    return refused(400, ErrorCode.INVALID_TASK_PAYLOAD, message)
+    return refused(400, _INVALID, message)
 
 
 def _answer(result: Result[object, OhmError]) -> Response:
@@ -219,7 +225,7 @@ def _answer(result: Result[object, OhmError]) -> Response:
 def _file(name: str) -> Response:
     found = page_file(name)
     if found is None:
-        return refused(404, "nothing_here", f"The page has no file '{one_line(name[:80])}'.")
+        return refused(404, _NOTHING, f"The page has no file '{one_line(name[:80])}'.")
     content, media_type = found
     return Response(content, media_type=media_type)
 
