@@ -1,5 +1,7 @@
 """`apply`, the only function that changes a task."""
 
+from dataclasses import replace
+
 import pytest
 from made_tasks import queued_task
 
@@ -23,6 +25,7 @@ from ohm_subagents.contract import (
     ToolStarted,
     Usage,
     UsageAdded,
+    WorkspaceKept,
     apply,
 )
 
@@ -88,6 +91,15 @@ def test_a_settled_task_never_changes(late):
     settled = after(RunStarted(prompt="look"), TaskSettled(outcome=Succeeded()))
 
     assert apply(settled, late, at_ms=99) is settled
+
+
+def test_a_settled_task_takes_the_record_that_its_work_has_landed_and_nothing_else_of_it_changes():
+    settled = after(RunStarted(prompt="look"), TaskSettled(outcome=Succeeded()))
+    kept = WorkspaceKept(base="b", ref="refs/ohm/t", files=1, insertions=1, deletions=0, landed="clean")
+
+    late = apply(settled, kept, at_ms=99)
+
+    assert late == replace(settled, activity=replace(settled.activity, workspace=kept))
 
 
 def test_only_streamed_facts_are_kept_as_events_and_only_the_newest():

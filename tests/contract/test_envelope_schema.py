@@ -47,7 +47,7 @@ def test_every_key_is_documented_or_declared_as_an_addition():
     assert counts == {"requests", "input_tokens", "output_tokens", "cached_tokens", "tool_calls", "cost_usd"}
     assert usage == counts | {"own", "tree"}
     assert model_use == {"model", "why"}
-    assert workspace == {"base", "ref", "files", "insertions", "deletions", "landed"}
+    assert workspace == {"base", "ref", "files", "insertions", "deletions", "landed", "conflicts"}
     assert remaining == {"requests", "tokens", "cost_usd", "tool_calls", "spawns", "wall_ms"}
 
 

@@ -14,8 +14,9 @@ from ohm_subagents._app.handle import Handle, one_item, start_item
 from ohm_subagents._app.options import CallOptions, RunOptions, background_after, overrides_of, parent_of, task_options
 from ohm_subagents._plugins.suites.tool import ToolCall, ToolResult
 from ohm_subagents._tools.tool import as_json, unknown_tool
-from ohm_subagents.contract.commands import Start, StartItem
+from ohm_subagents.contract.commands import LandWork, Start, StartItem
 from ohm_subagents.contract.ids import CallId, TaskId
+from ohm_subagents.contract.replies import AnswerReply, CommandRejected
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
@@ -262,6 +263,27 @@ class Delegation:
         ask, `subagents.requests.unattended` says what becomes of a call that a rule asks about.
         """
         return self._engine.orphans.answering(callback, by, attends)
+
+    async def land(self, task_id: str) -> Result[Envelope, OhmError]:
+        """Make the changes that a settled task has kept apart to the files of its directory: all of them, or none.
+
+        They are made to the files as they are now, and stay uncommitted. Returns the task's envelope, or
+        `landing_conflict`, which names each file and its lines, or `nothing_to_land`. It may be a task of any process.
+        """
+        return await self._of_work(LandWork(id=task_id))
+
+    async def discard(self, task_id: str) -> Result[Envelope, OhmError]:
+        """Remove the changes that a settled task has kept apart, unless they have landed; else as `land`."""
+        return await self._of_work(LandWork(id=task_id, op="discard"))
+
+    async def _of_work(self, command: LandWork) -> Result[Envelope, OhmError]:
+        match await self._engine.orchestrator.execute(command):
+            case AnswerReply(task=task):
+                return Ok(envelope_of(task))
+            case CommandRejected(error=error):
+                return Err(error)
+            case _:
+                raise AssertionError("A landing has a task, or is refused.")
 
     def task(self, task_id: str) -> Task | None:
         """Return the newest state of a task: whole output, events, usage. None if it is unknown or expired."""

@@ -158,6 +158,14 @@ class OhmSync:
         """Answer a request of a subagent, as `Ohm.answer`."""
         return self._in_loop(lambda: self._ohm.answer(request_id, answer, by=by))
 
+    def land(self, task_id: str) -> Result[Envelope, OhmError]:
+        """Make the changes of a settled task to the files of its directory, as `Ohm.land`."""
+        return self._in_loop(lambda: self._ohm.land(task_id))
+
+    def discard(self, task_id: str) -> Result[Envelope, OhmError]:
+        """Remove the changes of a settled task, as `Ohm.discard`."""
+        return self._in_loop(lambda: self._ohm.discard(task_id))
+
     def task(self, task_id: str) -> Task | None:
         """Return the newest state of a task, as `Ohm.task`."""
         return self._now(lambda: self._ohm.task(task_id))

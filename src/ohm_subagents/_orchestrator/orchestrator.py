@@ -18,13 +18,14 @@ from ohm_subagents._orchestrator.admission.context import label
 from ohm_subagents._orchestrator.admission.plan import plan
 from ohm_subagents._orchestrator.call_context import current_program_call
 from ohm_subagents._orchestrator.excerpt import abandoned, first_part, follow_up
+from ohm_subagents._orchestrator.landing import LOOKUP, landed
 from ohm_subagents._orchestrator.observe.call import CommandCall
 from ohm_subagents._orchestrator.observe.observers import subscribed
 from ohm_subagents._orchestrator.run.live import LiveTask
 from ohm_subagents._orchestrator.waiting import WaitEnd, cancel_all, end_call, is_later, seconds, wait_answered
 from ohm_subagents._plugins.backends.fallback import INTERACTIVE_SDK
 from ohm_subagents._plugins.suites.interface import Progress, SessionTask
-from ohm_subagents.contract.commands import AnswerRequest, Cancel, Command, GetTasks, Send, Start, Wait
+from ohm_subagents.contract.commands import AnswerRequest, Cancel, Command, GetTasks, LandWork, Send, Start, Wait
 from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.limits import Budget
 from ohm_subagents.contract.replies import (
@@ -58,8 +59,6 @@ if TYPE_CHECKING:
     Context = Callable[[], Result[AdmissionContext, OhmError]]
 
 ASKED = "A caller asked for it."
-LOOKUP = "task"
-"""The `backend` of an envelope for an id without a task."""
 
 
 class Orchestrator:
@@ -95,7 +94,7 @@ class Orchestrator:
             await self.store.flush()
         return reply
 
-    async def _execute(self, command: Command, call: CommandCall) -> Reply:
+    async def _execute(self, command: Command, call: CommandCall) -> Reply:  # noqa: C901  one arm a command
         match self._context():
             case Err(error):
                 return CommandRejected(error=error, backend=INTERACTIVE_SDK, op=command.op)
@@ -117,6 +116,8 @@ class Orchestrator:
                         return await self._elsewhere.carried_out(command) or await self._cancel(command, call)
                     case AnswerRequest():
                         return await self._answering.reply(command)
+                    case LandWork():
+                        return await landed(command, self.store, context=context, clock=self._running.clock)
 
     async def _start(self, command: Start, context: AdmissionContext, backend: str, call: CommandCall) -> Reply:
         await self._turnstile.passed()

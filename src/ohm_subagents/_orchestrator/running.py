@@ -61,7 +61,7 @@ class RunningTasks:
         shared: Shared,
     ) -> None:
         self._store = store
-        self._clock = clock
+        self.clock = self._clock = clock
         self._new_id = new_id
         self._logger = logger
         self._faults = faults

@@ -45,6 +45,7 @@ class Recent:
         """
         streamed = sum(map(len, task.activity.said)) + len(task.activity.checkpoint or "")
         size = streamed + sum(len(run.output or "") for run in task.runs)
+        self._settled_chars -= self._settled.pop(task.id, (0, 0))[1]  # something may come after the end
         self._settled[task.id] = (number, size)
         self._settled_chars += size
         while len(self._settled) > RECENT or self._settled_chars > RECENT_CHARS:

@@ -20,6 +20,7 @@ from ohm_subagents.contract.events import (
 )
 from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.task import Task
+from ohm_subagents.contract.workspace import WorkspaceKept
 
 Other = TypeVar("Other")
 MANY: Final = 4096
@@ -28,7 +29,9 @@ LINGER_S: Final = 0.03
 """Seconds that the writer waits for more before it writes, unless a flush waits for it."""
 
 
-_NOTED: Final = frozenset({TaskQueued, RunStarted, UsageAdded, ToolEnded, AccountCharged, TaskSettled, Checkpointed})
+_NOTED: Final = frozenset(
+    {TaskQueued, RunStarted, UsageAdded, ToolEnded, AccountCharged, TaskSettled, Checkpointed, WorkspaceKept}
+)
 """Events that change more than the log."""
 
 
@@ -48,6 +51,8 @@ class Changes:
     """It has a new conversation state."""
     has_settled: bool = False
     """It has settled, and belongs into the outbox."""
+    is_late: bool = False
+    """It had settled before: whoever has it adds to it."""
 
     @property
     def is_awaited(self) -> bool:
@@ -62,6 +67,8 @@ class Changes:
             self.entries = [task]
         elif isinstance(event, Checkpointed):
             self.has_checkpoint = True
+        elif isinstance(event, WorkspaceKept):
+            self.is_late |= task.is_terminal
         else:
             self.is_moved = True
             self.has_settled |= isinstance(event, TaskSettled)
@@ -73,6 +80,7 @@ class Changes:
         self.is_moved |= later.is_moved
         self.has_checkpoint |= later.has_checkpoint
         self.has_settled |= later.has_settled
+        self.is_late |= later.is_late
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

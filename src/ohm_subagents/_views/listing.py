@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.task import Task
 
 _LABEL: Final = 14
+_LANDED: Final = {"no": "", "clean": ", landed", "conflict": ", did not land", "discarded": ", discarded"}
 
 
 def task_list_lines(
@@ -104,7 +105,10 @@ def _results(task: Task) -> Iterator[tuple[str, str]]:
     if task.activity.files:
         yield "files", "\n".join(task.activity.files)
     if (kept := task.activity.workspace) is not None:
-        yield "workspace", f"{kept.ref}: {kept.files} file(s), +{kept.insertions} -{kept.deletions}"
+        yield (
+            "workspace",
+            f"{kept.ref}: {kept.files} file(s), +{kept.insertions} -{kept.deletions}{_LANDED[kept.landed]}",
+        )
     if task.output:
         yield "answer", f"{len(task.output):,} characters"
     elif said := task.text.strip():

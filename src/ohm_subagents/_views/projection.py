@@ -126,6 +126,7 @@ def _workspace_block(kept: WorkspaceKept | None) -> WorkspaceBlock | None:
         insertions=kept.insertions,
         deletions=kept.deletions,
         landed=kept.landed,
+        conflicts=list(kept.conflicts) or None,
     )
 
 

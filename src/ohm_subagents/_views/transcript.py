@@ -49,6 +49,12 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.task import Task
 
 _STREAMS: Final[Mapping[type, str]] = MappingProxyType({TextDelta: "assistant", ThinkingDelta: "thinking"})
+_WORK: Final = {
+    "no": "kept its changes",
+    "clean": "its changes have landed",
+    "conflict": "its changes did not land",
+    "discarded": "its changes were discarded",
+}
 
 
 class _Block(NamedTuple):
@@ -177,8 +183,8 @@ def _block(event: Event) -> _Block | None:  # noqa: C901  one arm an event is th
             return _call(event)
         case FileChanged(path=path):
             return _Block((("dim", "wrote"),), path)
-        case WorkspaceKept(ref=ref):
-            return _Block((("dim", "kept its changes"),), ref)
+        case WorkspaceKept():
+            return _Block((("dim", _WORK[event.landed]),), event.ref)
         case GuardTripped() | ModelSelected():
             return _step(event)
         case DiagnosticRaised(diagnostic=diagnostic):

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import anyio
 
 from ohm_subagents.cli.follow import replayed
 from ohm_subagents.cli.run import called, opened
 from ohm_subagents.cli.task import STATE, find
-from ohm_subagents.commands import SUCCESS, TASK_FAILED, answer_hint, complain
+from ohm_subagents.commands import (
+    SUCCESS,
+    TASK_FAILED,
+    answer_hint,
+    complain,
+    print_json,
+    print_refusal,
+    print_text,
+)
+from ohm_subagents.contract import CommandRejected, Err
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -50,6 +59,27 @@ async def _about_one(
         payload: dict[str, JsonValue] = {"op": op, "id": found.id, **more}
         async with _seen(ohm, board, [found]):
             return await called(ohm, board, "task", payload, as_json=typed.as_json, within_s=within_s)
+
+
+async def work(op: Literal["land", "discard"], task_id: str, typed: Typed) -> int:
+    """Land or discard what a task did, and say what came of it; return the exit code."""
+    async with opened(typed) as (ohm, _, _):
+        found = find(task_id, ohm.store, ohm.config, op=op, as_json=typed.as_json)
+        if isinstance(found, int):
+            return found
+        done = await (ohm.land(found.id) if op == "land" else ohm.discard(found.id))
+        if isinstance(done, Err):
+            refused = CommandRejected(error=done.err_value, backend=found.assignment.backend, op=op, task_id=found.id)
+            print_refusal(refused, as_json=typed.as_json)
+            return TASK_FAILED
+        envelope = done.ok_value
+        if typed.as_json:
+            print_json(envelope.payload())
+            return SUCCESS
+        changed = 0 if envelope.workspace is None else envelope.workspace.files
+        became = "has landed, uncommitted" if op == "land" else "is discarded"
+        print_text(f"The work of task '{found.id}' {became}: {changed} file(s).")
+        return SUCCESS
 
 
 async def wait(task_ids: list[str], timeout_s: float | None, typed: Typed, *, is_any: bool) -> int:

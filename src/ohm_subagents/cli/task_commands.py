@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
+from ohm_subagents.cli.work_commands import diff, discard, land
 from ohm_subagents.commands import (
     BAD_USAGE,
     HERE,
@@ -152,21 +153,6 @@ def task(
     read(partial(print_task, task_id, view, as_json=as_json), cwd=cwd, config=config, as_json=as_json)
 
 
-def diff(
-    task_id: Annotated[str, typer.Argument(metavar="id", help="Task id or unique prefix.")],
-    *,
-    cwd: Cwd = HERE,
-    config: Config = None,
-) -> None:
-    """Show what a task did to files of its own, as a patch that git apply takes."""
-    from ohm_subagents.cli.diff import print_diff
-    from ohm_subagents.cli.reading import read
-    from ohm_subagents.cli.task import print_task
-
-    here = directory(cwd)
-    read(partial(print_task, task_id, partial(print_diff, here), as_json=False), cwd=cwd, config=config)
-
-
 def send(
     task_id: Annotated[str, typer.Argument(metavar="id", help="Task id or unique prefix.")],
     prompt: Annotated[str, typer.Argument(help="The follow-up, as one argument in quotes; - for standard input.")],
@@ -283,6 +269,8 @@ TASK_COMMANDS: Final[Mapping[Callable[..., None], str]] = MappingProxyType(
     {
         task: "Show one kept task: its tree and its answer.",
         diff: "Show what a task did to files of its own.",
+        land: "Make what a task did apart to your files.",
+        discard: "Remove what a task did apart.",
         send: "Send a follow-up to a task of any process.",
         cancel: "Stop a task of any process.",
         wait: "Wait until tasks of any process have settled.",

@@ -19,7 +19,7 @@ from ohm_subagents.contract.task import Invocation
 from ohm_subagents.contract.text import Redactor
 from ohm_subagents.contract.workspace import Isolation
 
-Op = Literal["start", "status", "wait", "send", "cancel", "answer"]
+Op = Literal["start", "status", "wait", "send", "cancel", "answer", "land", "discard"]
 WaitMode = Literal["all", "any"]
 Preface = str | Callable[[], str]
 """Text that precedes a prompt, or a function that makes it, called in a thread when the run begins."""
@@ -236,4 +236,14 @@ class AnswerRequest:
     """The op of the envelope."""
 
 
-Command = Start | GetTasks | Wait | Send | Cancel | AnswerRequest
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LandWork:
+    """Make the changes that a settled task has kept apart to the files of its directory, or discard them."""
+
+    id: str
+    """The id of the task."""
+    op: Literal["land", "discard"] = "land"
+    """The op of the envelope."""
+
+
+Command = Start | GetTasks | Wait | Send | Cancel | AnswerRequest | LandWork

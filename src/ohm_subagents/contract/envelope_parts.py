@@ -111,4 +111,7 @@ class WorkspaceBlock(Record):
     deletions: int
     """Lines that were removed."""
     landed: Landed
+    """`clean` once the files of the parent have them, `conflict` where that was tried in vain, `discarded`, or `no`."""
+    conflicts: list[str] | None = None
+    """The reasons of a conflict, one a file, the first ones of many."""
     """`clean` once they are in the files of the parent too; `conflict` where that was tried in vain."""

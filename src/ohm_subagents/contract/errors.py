@@ -145,6 +145,7 @@ class ErrorCode(StrEnum):
     DUPLICATE_TASK_ID = _code("duplicate_task_id", Category.RUNTIME, "`new_task_id` returned the id of another task.")
     SANDBOX_UNAVAILABLE = _code("sandbox_unavailable", Category.POLICY, "A required sandbox cannot be had here.")
     WORKSPACE_FAILED = _code("workspace_failed", Category.RUNTIME, "A workspace cannot be made, or its work be kept.")
+    LANDING_CONFLICT = _code("landing_conflict", Category.RUNTIME, "What a task changed does not fit; nothing landed.")
     NOTHING_TO_LAND = _code("nothing_to_land", Category.VALIDATION, "A task has no changes that could land.")
     BACKEND_FAILED = _code("task_backend_execution_failed", Category.RUNTIME, "The backend failed or raised.")
     BACKEND_TIMEOUT = _code(

@@ -117,11 +117,11 @@ class CancelReply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerReply:
-    """The reply to `AnswerRequest`, if the answer counts."""
+    """The reply to `AnswerRequest`, if the answer counts, and to `LandWork`, once it is done."""
 
     task: Task
-    """The newest state of the task that asked."""
-    op: Literal["answer"] = "answer"
+    """The newest state of the task that asked, or whose work it is about."""
+    op: Literal["answer", "land", "discard"] = "answer"
     """The op of the envelope."""
 
 

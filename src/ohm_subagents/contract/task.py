@@ -29,6 +29,7 @@ from ohm_subagents.contract.launch import LaunchRecord
 from ohm_subagents.contract.model_route import ModelSelected, RouteResolved
 from ohm_subagents.contract.outcome import Cancelled, Failed, Outcome, Succeeded
 from ohm_subagents.contract.requests import AnswerAwaited, AnswerGiven, Request, still_open
+from ohm_subagents.contract.workspace import WorkspaceKept
 
 Status = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 Invocation = Literal["task-routed", "primary-tool"]
@@ -190,9 +191,10 @@ _new_run = maker(Run)
 
 
 def apply(task: Task, event: Event, *, at_ms: int) -> Task:  # noqa: C901, PLR0912  one arm an event is the point
-    """Return the next state of `task`. Pure; never raises. A settled task never changes, whatever event comes late."""
+    """Return the next state of `task`. Pure; never raises. A settled task changes by `WorkspaceKept` alone."""
     if task.status in TERMINAL:
-        return task
+        is_work = isinstance(event, WorkspaceKept)
+        return changed(task, activity=changed(task.activity, workspace=event)) if is_work else task
     if isinstance(event, Report):
         return changed(task, updated_ms=at_ms, activity=reported(task.activity, event, at_ms=at_ms))
     match event:

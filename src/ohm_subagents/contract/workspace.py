@@ -61,7 +61,10 @@ class Landing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkspaceKept:
-    """The files that the task has changed in a workspace of its own, in all runs so far, are kept."""
+    """The files that the task has changed in a workspace of its own, in all runs so far, are kept, or have landed.
+
+    It is the only event that comes after `TaskSettled`: who lands or discards them need not run the task.
+    """
 
     TEXTS: ClassVar[tuple[str, ...]] = ()
     base: str
@@ -77,4 +80,6 @@ class WorkspaceKept:
     landed: Landed = "no"
     """`clean` once they are in the files of the parent too; `conflict` where that was tried in vain; `discarded` where
     nothing is kept of them any more."""
+    conflicts: tuple[str, ...] = ()
+    """The reasons of a `conflict`, one line a file, the first ones of many."""
     kind: Literal["workspace_kept"] = "workspace_kept"

@@ -26,6 +26,7 @@ _INSERT: Final = (
 _MINE: Final = (
     "SELECT id, seq FROM ohm_tasks WHERE id = ANY(%s) AND owner = %s AND ended_ms IS NULL ORDER BY seq FOR UPDATE"
 )
+_SETTLED: Final = "SELECT id, seq FROM ohm_tasks WHERE id = ANY(%s) AND ended_ms IS NOT NULL ORDER BY seq FOR UPDATE"
 _UPDATE: Final = (
     "UPDATE ohm_tasks t SET status = u.status, ended_ms = u.ended_ms, listed = u.listed"
     " FROM unnest(%s::bigint[], %s::text[], %s::bigint[], %s::text[]) AS u (seq, status, ended_ms, listed)"
@@ -63,6 +64,14 @@ def mine(connection: Connection, task_ids: Iterable[TaskId], owner: int) -> dict
     if not names:
         return {}
     return {names[name]: seq for name, seq in connection.execute(_MINE, ([*names], owner)).fetchall()}
+
+
+def settled(connection: Connection, task_ids: Iterable[TaskId]) -> dict[str, int]:
+    """Return the numbers of the tasks that have settled, to which anybody may add what comes after their end."""
+    names = {to_text(task_id): task_id for task_id in task_ids}
+    if not names:
+        return {}
+    return {names[name]: seq for name, seq in connection.execute(_SETTLED, ([*names],)).fetchall()}
 
 
 def take(connection: Connection, task: Task, owner: int, former: int) -> int | None:

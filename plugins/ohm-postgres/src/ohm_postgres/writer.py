@@ -237,7 +237,8 @@ class Writer:
         created = [each.task for each in changed.values() if each.is_created]
         numbers = rows.insert(connection, created, self._owner.id)
         known = [task_id for task_id, each in changed.items() if not each.is_created]
-        numbers |= rows.mine(connection, known, self._owner.id)
+        late = [task_id for task_id in known if changed[task_id].is_late]
+        numbers |= rows.settled(connection, late) | rows.mine(connection, known, self._owner.id)
         written.lost = [task_id for task_id in changed if task_id not in numbers]
         ours = {numbers[task_id]: each for task_id, each in changed.items() if task_id in numbers}
         rows.append(connection, {seq: log_lines(each.entries, lambda _exc: None) for seq, each in ours.items()})

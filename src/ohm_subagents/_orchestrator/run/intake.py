@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import partial
-from typing import Any, Final, NamedTuple, NoReturn, TypeVar, get_args
+from typing import Any, Final, NamedTuple, NoReturn, TypeVar, cast, get_args
 
 from ohm_subagents._plugins.backends.interface import RunOutput
 from ohm_subagents.contract.diagnostics import Diagnostic, Severity
@@ -86,6 +86,13 @@ def _text(seen: Seen, *, most: int | None = None) -> str:
         seen.reject("a text")
     text = encodable(value if type(value) is str else str.__str__(value))
     return text if most is None else seen.cut(text, most)
+
+
+def _texts(seen: Seen) -> tuple[str, ...]:
+    value = seen.value
+    if not isinstance(value, tuple):
+        seen.reject("a tuple of texts")
+    return tuple(_text(seen._replace(value=one)) for one in cast("tuple[object, ...]", value))
 
 
 def _name(seen: Seen) -> str:
@@ -191,6 +198,7 @@ _EVENTS: Final[Mapping[type[RunEvent], Mapping[str, Check]]] = {
         **dict.fromkeys(("base", "ref"), partial(_text, most=PATH)),
         **dict.fromkeys(("files", "insertions", "deletions"), partial(_number, least=0, below=LAST_LINE)),
         "landed": partial(_one_of, words=get_args(Landed)),
+        "conflicts": _texts,
     },
     RouteResolved: dict.fromkeys((*_ROUTE, "program", "program_version"), _NAME),
     UsageAdded: {"usage": _usage},

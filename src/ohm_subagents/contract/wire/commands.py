@@ -20,6 +20,7 @@ from ohm_subagents.contract.commands import (
     Cancel,
     Command,
     GetTasks,
+    LandWork,
     NamedTool,
     Overrides,
     Send,
@@ -163,7 +164,9 @@ WireCommand = Annotated[
     | Annotated[Wait, Tag("wait")]
     | Annotated[WireSend, Tag("send")]
     | Annotated[Cancel, Tag("cancel")]
-    | Annotated[AnswerRequest, Tag("answer")],
+    | Annotated[AnswerRequest, Tag("answer")]
+    | Annotated[LandWork, Tag("land")]
+    | Annotated[LandWork, Tag("discard")],
     Discriminator(_op_of),
 ]
 

@@ -29,10 +29,9 @@ _UPDATE: Final = (
     "UPDATE tasks SET owner = ?, status = ?, ended_ms = ?, listed = ?, checksum = ?"
     " WHERE id = ? AND owner = ? AND ended_ms IS NULL"
 )
-_NEXT: Final = (
-    "SELECT seq, (SELECT ifnull(max(n), 0) + 1 FROM events WHERE task = seq) FROM tasks"
-    " WHERE id = ? AND owner = ? AND ended_ms IS NULL"
-)
+_PLACE: Final = "SELECT seq, (SELECT ifnull(max(n), 0) + 1 FROM events WHERE task = seq) FROM tasks WHERE id = ?"
+_NEXT: Final = f"{_PLACE} AND owner = ? AND ended_ms IS NULL"
+_LATE: Final = f"{_PLACE} AND ended_ms IS NOT NULL"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +64,11 @@ def insert(connection: sqlite3.Connection, task: Task, owner: int, lines: bytes)
     return True
 
 
-def append(connection: sqlite3.Connection, task_id: TaskId, owner: int, lines: bytes) -> bool:
-    """Add lines to the log of a task; False if `owner` does not work on it any more."""
+def append(connection: sqlite3.Connection, task_id: TaskId, owner: int, lines: bytes, *, is_late: bool = False) -> bool:
+    """Add lines to the log of a task; False if `owner` does not work on it any more. Late ones go to a settled one."""
     found = connection.execute(_NEXT, (task_id, owner)).fetchone()
+    if found is None and is_late:
+        found = connection.execute(_LATE, (task_id,)).fetchone()
     if found is None:
         return False
     if lines:

@@ -238,7 +238,7 @@ class Writer:
         if changes.is_created:
             is_ours = rows.insert(connection, task, owner, text)
         else:
-            is_ours = rows.append(connection, task_id, owner, text)
+            is_ours = rows.append(connection, task_id, owner, text, is_late=changes.is_late)
             if is_ours and changes.is_moved:
                 rows.update(connection, task, owner)
             if not is_ours and task_id in self._dropped:  # its beginning could not be written

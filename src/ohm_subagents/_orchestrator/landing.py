@@ -1,0 +1,112 @@
+"""The work of a settled task, landed or discarded: an act on a repository, and its record."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._orchestrator.call_context import current_context
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.ids import TaskId
+from ohm_subagents.contract.replies import AnswerReply, CommandRejected
+from ohm_subagents.contract.result import Err, Result
+from ohm_subagents.contract.task import apply
+from ohm_subagents.workspaces import Landings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ohm_subagents._orchestrator.admission.context import AdmissionContext
+    from ohm_subagents._plugins.stores import Store
+    from ohm_subagents.contract.commands import LandWork
+    from ohm_subagents.contract.ids import Clock
+    from ohm_subagents.contract.replies import Reply
+    from ohm_subagents.contract.task import Task
+    from ohm_subagents.contract.workspace import Conflict, Landed, Landing
+
+LOOKUP: Final = "task"
+"""The `backend` of an envelope for an id without a task."""
+_TOLD: Final = 20
+"""At most so many conflicts are told."""
+
+
+async def landed(command: LandWork, store: Store, *, context: AdmissionContext, clock: Clock) -> Reply:
+    """Land or discard the work of a task, whoever has run it, and record that."""
+    found = store.get(TaskId(command.id))
+    if isinstance(found, Err):
+        return _rejected(command, found.err_value)
+    task = found.ok_value
+    done = await _done(command, task, Path(task.assignment.cwd or context.cwd), context.env)
+    if isinstance(done, Err):
+        return _rejected(command, done.err_value, task)
+    kept, landing = task.activity.workspace, done.ok_value
+    if kept is not None:
+        became: Landed = "discarded" if landing is None else landing.landed
+        event = replace(kept, landed=became, conflicts=() if landing is None else told(landing.conflicts))
+        task = apply(task, event, at_ms=clock())
+        store.save(task, event)
+    if landing is not None and landing.conflicts:
+        return _rejected(command, conflict(task.id, landing), task)
+    return AnswerReply(task=task, op=command.op)
+
+
+async def _done(
+    command: LandWork, task: Task, directory: Path, env: Mapping[str, str]
+) -> Result[Landing | None, OhmError]:
+    """Do it; returns None for a discard."""
+    caller = current_context.get()
+    if caller is not None and caller.task_id is not None:
+        message = f"A subagent may not {command.op} the work of task '{task.id}'."
+        advice = "Whoever has started all of the tasks decides that."
+        return Err(OhmError(code=ErrorCode.PERMISSION_DENIED, message=message, advice=advice))
+    if not task.is_terminal:
+        message = f"Task '{task.id}' is {task.status}: it may change more files."
+        return Err(_nothing(message, "Wait for it, or cancel it."))
+    kept = task.activity.workspace
+    if kept is None:
+        return Err(_nothing(f"Task '{task.id}' has changed no files of its own."))
+    if kept.landed == "discarded":
+        return Err(_nothing(f"The work of task '{task.id}' was discarded."))
+    landings = Landings.of(env)
+    if isinstance(landings, Err):
+        return landings
+    if command.op == "discard":
+        return await landings.ok_value.discard(directory, task.id)
+    return await landings.ok_value.land(directory, task.id)
+
+
+def told(conflicts: tuple[Conflict, ...]) -> tuple[str, ...]:
+    """Return one line for each conflict; of many, the first ones."""
+    more = len(conflicts) - _TOLD
+    return (*map(str, conflicts[:_TOLD]), *([f"{more} more"] if more > 0 else []))
+
+
+def conflict(task_id: TaskId, landing: Landing) -> OhmError:
+    """Return the error for work that does not fit."""
+    return OhmError(
+        code=ErrorCode.LANDING_CONFLICT,
+        message=f"The changes of task '{task_id}' do not fit into the files of its parent, and nothing has landed: "
+        f"{'; '.join(told(landing.conflicts))}.",
+        advice="Change these lines in the parent, or let another task make the changes to the files as they are now.",
+        task_id=task_id,
+    )
+
+
+def _nothing(message: str, advice: str = "") -> OhmError:
+    return OhmError(code=ErrorCode.NOTHING_TO_LAND, message=message, advice=advice)
+
+
+def _rejected(command: LandWork, error: OhmError, task: Task | None = None) -> CommandRejected:
+    if task is None:
+        return CommandRejected(error=error, backend=LOOKUP, op=command.op, task_id=TaskId(command.id))
+    about = task.assignment
+    return CommandRejected(
+        error=error,
+        backend=about.backend,
+        op=command.op,
+        task_id=task.id,
+        profile=about.profile,
+        description=about.description,
+        invocation=about.invocation,
+    )

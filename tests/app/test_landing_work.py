@@ -1,0 +1,137 @@
+"""`Ohm.land` and `Ohm.discard`: what a settled task has kept apart comes to the files of its parent, or goes."""
+
+import os
+from contextlib import asynccontextmanager
+
+import anyio
+import pytest
+from acting import ActingBackend
+from git_trees import fingerprint, git, repository, write
+
+from ohm_subagents import Ohm
+from ohm_subagents.contract import WorkspaceKept
+from ohm_subagents.testing import HERMETIC
+from ohm_subagents.workspaces import GitWorkspaces
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend():
+    """In real time, in which git runs."""
+    return "asyncio"
+
+
+@pytest.fixture
+def parent(tmp_path):
+    return repository(tmp_path / "parent", a="one\n", b="two\n")
+
+
+@asynccontextmanager
+async def opened(tmp_path, store="memory"):
+    """An `Ohm` whose subagents write their prompt into `a`, in clones; one that is told nothing writes nothing."""
+    env = {**HERMETIC, "PATH": os.environ["PATH"], "XDG_CACHE_HOME": f"{tmp_path}"}
+    env |= {"PI_CONFIG_DIR": f"{tmp_path / 'config'}", "OHM_SUBAGENTS_STORE": store}
+    clones = GitWorkspaces.of(env).unwrap()
+
+    async def act(request, sink):
+        if request.prompt == "wait":
+            await anyio.sleep_forever()
+        beginning = (await clones.begin(request.cwd, request.task_id)).unwrap()
+        async with clones.clone(beginning) as clone:
+            if request.prompt != "nothing":
+                write(clone.unwrap().directory, a=request.prompt)
+            done = (await clone.unwrap().work()).unwrap()
+        if done:
+            work = (await clones.keep(request.cwd, request.task_id, done)).unwrap()
+            facts = {name: getattr(work, name) for name in ("base", "ref", "files", "insertions", "deletions")}
+            sink.emit(WorkspaceKept(**facts))
+        return "done"
+
+    async with Ohm.open(env=env, config={"subagentBackend": "acting"}, plugins=[ActingBackend(act)]) as ohm:
+        yield ohm
+
+
+async def worked(ohm, parent, prompt):
+    return (await ohm.run("finder", prompt, cwd=f"{parent}")).unwrap().task_id
+
+
+async def test_work_lands_and_the_envelope_says_so(tmp_path, parent):
+    async with opened(tmp_path) as ohm:
+        task = await worked(ohm, parent, "by the task")
+        assert ohm.envelope(task).workspace.landed == "no"
+        landed = (await ohm.land(task)).unwrap()
+        assert landed.workspace.landed == ohm.envelope(task).workspace.landed == "clean"
+        assert landed.status == "succeeded"
+        assert (parent / "a").read_text() == "by the task"
+        again = (await ohm.land(task)).unwrap_err()
+        assert f"{again}" == f"The changes of task '{task}' have landed; there is nothing more to land."
+        gone = (await ohm.discard(task)).unwrap_err()
+        assert "have landed, and are in the files of its parent" in f"{gone}"
+
+
+async def test_a_conflict_is_an_error_and_the_envelope_names_it_until_the_work_fits(tmp_path, parent):
+    async with opened(tmp_path) as ohm:
+        task = await worked(ohm, parent, "by the task")
+        write(parent, a="by the user\n")
+        before = fingerprint(parent)
+        error = (await ohm.land(task)).unwrap_err()
+        assert error.code == "landing_conflict"
+        assert f"{error}" == (
+            f"The changes of task '{task}' do not fit into the files of its parent, and nothing has landed: "
+            "a line 1: both have changed it. Change these lines in the parent, or let another task make the changes to "
+            "the files as they are now."
+        )
+        assert fingerprint(parent) == before
+        workspace = ohm.envelope(task).workspace
+        assert (workspace.landed, workspace.conflicts) == ("conflict", ["a line 1: both have changed it"])
+        write(parent, a="one\n")
+        assert (await ohm.land(task)).unwrap().workspace.payload().get("conflicts") is None
+
+
+async def test_discarded_work_is_gone_and_the_envelope_says_so(tmp_path, parent):
+    async with opened(tmp_path) as ohm:
+        task = await worked(ohm, parent, "by the task")
+        assert (await ohm.discard(task)).unwrap().workspace.landed == "discarded"
+        assert git(parent, "for-each-ref", "refs/ohm") == ""
+        assert (parent / "a").read_text() == "one\n"
+        for act in (ohm.land, ohm.discard):
+            assert f"{(await act(task)).unwrap_err()}" == f"The work of task '{task}' was discarded."
+
+
+async def test_what_cannot_land_is_said_in_a_sentence(tmp_path, parent):
+    async with opened(tmp_path) as ohm:
+        task = await worked(ohm, parent, "nothing")
+        assert f"{(await ohm.land(task)).unwrap_err()}" == f"Task '{task}' has changed no files of its own."
+        assert (await ohm.land("task_of_nobody")).unwrap_err().code == "unknown_task_id"
+        handle = await ohm.start("finder", "wait", cwd=f"{parent}")
+        running = (await ohm.land(handle.id or "")).unwrap_err()
+        assert running.advice == "Wait for it, or cancel it."
+        await handle.cancel()
+
+
+async def test_another_program_lands_what_this_one_has_done_and_it_is_still_known_after_both(tmp_path, parent):
+    async with opened(tmp_path, "sqlite") as ohm:
+        task = await worked(ohm, parent, "by the task")
+        async with opened(tmp_path, "sqlite") as other:
+            assert (await other.land(task)).unwrap().workspace.landed == "clean"
+        assert "have landed" in f"{(await ohm.land(task)).unwrap_err()}"
+    async with opened(tmp_path, "sqlite") as later:
+        assert later.envelope(task).workspace.landed == "clean"
+        kinds = [one.event.kind for one in await later.store.history(later.task(task))]
+        assert kinds[-2:] == ["task_settled", "workspace_kept"]
+
+
+async def test_siblings_land_one_after_the_other(tmp_path, parent):
+    async with opened(tmp_path) as ohm:
+        one, other = [await worked(ohm, parent, f"by task {n}") for n in (1, 2)]
+        assert (await ohm.land(one)).unwrap().workspace.landed == "clean"
+        assert (await ohm.land(other)).unwrap_err().code == "landing_conflict"
+        assert (parent / "a").read_text() == "by task 1"
+
+
+def test_a_script_lands_and_discards_too(tmp_path, parent):
+    with Ohm.sync(env=HERMETIC, config={"subagentBackend": "none"}) as ohm:
+        task = ohm.run("finder", "Look", cwd=f"{parent}").unwrap().task_id
+        for act in (ohm.land, ohm.discard):
+            assert f"{act(task).unwrap_err()}" == f"Task '{task}' has changed no files of its own."
