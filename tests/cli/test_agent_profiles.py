@@ -281,5 +281,6 @@ def test_a_subagent_that_is_no_agent_profile_is_shown_by_another_command(ohm) ->
     done = ohm("profile", "oracle")
     assert done.returncode == 2
     assert done.stderr.endswith(
-        "'oracle' is a subagent of task and ohm run, and no agent profile: see 'ohm subagent oracle'.\n"
+        "'oracle' is a subagent of task and ohm run, and no agent profile: see it by 'ohm subagent oracle', "
+        "run it by 'ohm run oracle', or write a profile of that name by 'ohm profile new oracle'.\n"
     )

@@ -26,6 +26,14 @@ def test_the_tree_is_followed_by_what_is_known(ohm) -> None:
     assert known["error"] == "It broke. Repair it. (task_backend_execution_failed)"
 
 
+def test_the_id_of_a_session_leads_to_its_tasks(ohm) -> None:
+    task_id = ran(ohm, "answer", "--backend", "stage")
+    session_id = json.loads(ohm("task", task_id, "--json").stdout)["session_id"]
+    done = ohm("task", session_id)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"'{session_id}' is no task, but a session. Its task is '{task_id}'.\n"
+
+
 @pytest.mark.parametrize("prompt", ["answer", "escape", "big"])
 def test_the_answer_stands_alone_byte_for_byte(ohm, prompt: str) -> None:
     answer = ohm("run", "finder", prompt, "--backend", "stage").stdout

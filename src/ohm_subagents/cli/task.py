@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
 View: TypeAlias = "Callable[[Task, Store, OhmConfig], Awaitable[int]]"
 _CANDIDATES: Final = 10
+_NAMED: Final = 3
 STATE: Final[Mapping[str, str]] = MappingProxyType(
     {
         "queued": "is queued",
@@ -79,7 +80,9 @@ def find(typed: str, store: Store, config: OhmConfig, *, op: Op, as_json: bool) 
             return task
         case Err(error):
             backend, task_id = config.subagent_backend, TaskId(typed)
-            refused = CommandRejected(error=_named(error, store, config), backend=backend, op=op, task_id=task_id)
+            refused = CommandRejected(
+                error=_named(error, task_id, store, config), backend=backend, op=op, task_id=task_id
+            )
             print_refusal(refused, as_json=as_json)
     if len(alike) > 1 and not as_json:
         for candidate in alike[:_CANDIDATES]:
@@ -101,15 +104,27 @@ def _ambiguous(typed: str, alike: list[ListedTask]) -> OhmError:
     )
 
 
-def _named(error: OhmError, store: Store, config: OhmConfig) -> OhmError:
+def _named(error: OhmError, task_id: TaskId, store: Store, config: OhmConfig) -> OhmError:
     """Return the error with what helps to find a task that is not there, or the reason why nothing is kept."""
     if store.place is None:
         return OhmError(code=error.code, message=NOTHING_KEPT)
     if error.code != ErrorCode.UNKNOWN_TASK_ID or error.advice:
         return error
+    if told := _of_session(task_id, store):
+        return OhmError(code=error.code, message=f"'{task_id}' is no task, but a session.", advice=told)
     kept_for = duration_text(config.subagents.task_retention_ms)
     advice = f"`ohm tasks` lists those that are kept: each for {kept_for} after its end (subagents.taskRetentionMs)."
     return OhmError(code=error.code, message=f"{error.message}.", advice=advice)
+
+
+def _of_session(typed: str, store: Store) -> str:
+    """Return which tasks have this id as their session, in a sentence; empty for none."""
+    ids = [one.ok_value.id for one in store.list(TaskQuery(session=typed)) if isinstance(one, Ok)]
+    if not ids:
+        return ""
+    shown = ", ".join(f"'{one}'" for one in ids[:_NAMED])
+    more = f" and {len(ids) - _NAMED} more, which `ohm tasks --session {typed}` lists" if len(ids) > _NAMED else ""
+    return f"Its {'task is' if len(ids) == 1 else 'tasks are'} {shown}{more}."
 
 
 def _theme() -> Theme:

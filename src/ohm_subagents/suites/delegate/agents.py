@@ -282,7 +282,10 @@ class AgentRepository:
 def unknown_agent(typed: str, names: tuple[str, ...], subagents: Iterable[Profile]) -> OhmError:
     """Return the error of a name that no agent profile has; its advice is what else the name may mean."""
     if any(one.id == fold_id(typed) for one in subagents):
-        hint = f"'{typed}' is a subagent of task and ohm run, and no agent profile: see 'ohm subagent {typed}'."
+        hint = (
+            f"'{typed}' is a subagent of task and ohm run, and no agent profile: see it by 'ohm subagent "
+            f"{typed}', run it by 'ohm run {typed}', or write a profile of that name by 'ohm profile new {typed}'."
+        )
     else:
         hint = did_you_mean(typed, names).strip()
     return OhmError(
