@@ -183,6 +183,31 @@ async def test_a_working_directory_that_is_none_is_told_as_soon_as_the_ohm_is_op
         assert told.message == f"The working directory '{cwd}' is not a readable directory."
 
 
+@one_loop
+@pytest.mark.parametrize("cwd", ["/tmp/a\0b", "/tmp/\ud800"])
+async def test_a_directory_that_no_path_can_name_is_refused_whatever_the_backend(cwd):
+    async with quick_ohm() as ohm:
+        error = (await ohm.run("finder", "x", cwd=cwd)).unwrap_err()
+    assert str(error) == (f"cwd is {cwd!r}, which holds a character that no path can have. Give an existing directory.")
+    assert error.code == ErrorCode.CWD_INVALID
+
+
+@one_loop
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ({"cwd": "/tmp/a\0b"}, r"cwd is '/tmp/a\x00b', which holds a NUL, as no path can. Give another one."),
+        ({"config": Path("/a\0")}, r"config is '/a\x00', which holds a NUL, as no path can."),
+        ({"server": "\0"}, r"server is '\x00', which holds a NUL, as no path can."),
+        ({"env": {"A": "key\0"}}, "env has 'A' with a NUL in its name or value, as no environment can. Leave it out."),
+    ],
+)
+async def test_what_no_system_can_take_is_refused_at_open(option, said):
+    with pytest.raises(ValueError, match=re.escape(said)):
+        async with Ohm.open(**option):
+            pass
+
+
 class TestOnAsyncio:
     """pydantic-ai runs on asyncio only."""
 

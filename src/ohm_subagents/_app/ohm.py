@@ -61,8 +61,8 @@ class Ohm(Delegation):
         requests, as `sqlite` does: it waits on, and whoever answers it in another `Ohm` goes on with it.
 
         `OpenOptions` has the keyword arguments. Raises TypeError for bad `plugins`, and for a `config` that is neither
-        a mapping nor a path; whatever else is wrong, a path of no file too, is in `diagnostics`, or the answer of what
-        it is wrong for.
+        a mapping nor a path, and ValueError for a NUL in a path or in `env`; whatever else is wrong, a path of no file
+        too, is in `diagnostics`, or the answer of what it is wrong for.
         """
         async with opened_engine(options) as engine:
             yield cls(engine)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import replace
-from os import PathLike
+from os import PathLike, fsdecode
 from pathlib import Path
 from types import EllipsisType
 from typing import TYPE_CHECKING, Final, TypedDict, cast
@@ -143,6 +143,18 @@ def _check_kinds(options: OpenOptions) -> None:
             raise TypeError(wrong)
 
 
+def _check_texts(options: OpenOptions) -> None:
+    """Raise ValueError for the first path, or variable, that the system cannot take."""
+    for name in ("cwd", "config", "server"):
+        if isinstance(path := options.get(name), str | PathLike) and "\0" in fsdecode(path):
+            wrong = f"{name} is {fsdecode(path)!r:.200}, which holds a NUL, as no path can. Give another one."
+            raise ValueError(wrong)
+    for name, value in (options.get("env") or {}).items():
+        if "\0" in f"{name}{value}":
+            wrong = f"env has {name!r:.60} with a NUL in its name or value, as no environment can. Leave it out."
+            raise ValueError(wrong)
+
+
 def _link_of(server: Path | str | None, sources: Sources) -> AbstractAsyncContextManager[Link | None]:
     if server is None:
         return nullcontext()
@@ -153,13 +165,18 @@ def _link_of(server: Path | str | None, sources: Sources) -> AbstractAsyncContex
 
 @asynccontextmanager
 async def opened_engine(options: OpenOptions) -> AsyncGenerator[Engine]:
-    """Open an engine. Raises TypeError for an unknown option, bad plugins and a `config` of a wrong type."""
+    """Open an engine.
+
+    Raises TypeError for an unknown option, bad plugins and a `config` of a wrong type, and ValueError for a NUL in a
+    path or in `env`.
+    """
     for name in options.keys() - OpenOptions.__annotations__.keys():
         of_a_run = name in RunOptions.__annotations__
         meant = "Ohm.run and Ohm.start have it." if of_a_run else did_you_mean(name, OpenOptions.__annotations__)
         unknown = f"Ohm.open() got an unexpected keyword argument '{name}'. {meant}".rstrip()
         raise TypeError(unknown)
     _check_kinds(options)
+    _check_texts(options)
     suites, sources = options.get("suites"), _sources(options, lambda: engine)
     async with (
         _link_of(options.get("server"), sources) as link,

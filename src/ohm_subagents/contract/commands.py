@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -128,9 +129,16 @@ class StartItem:
 
 
 def check_cwd(cwd: Path | None) -> OhmError | None:
-    """Refuse a directory of a call that is relative, or that has `..` in it."""
+    """Refuse a directory of a call that is relative, that has `..` in it, or that is no path of this system."""
     if cwd is None:
         return None
+    try:
+        is_path = b"\0" not in os.fsencode(cwd)
+    except UnicodeEncodeError:
+        is_path = False
+    if not is_path:
+        wrong = f"cwd is {str(cwd)!r:.200}, which holds a character that no path can have."
+        return OhmError(code=ErrorCode.CWD_INVALID, message=wrong, advice="Give an existing directory.")
     if not cwd.is_absolute():
         return OhmError(code=ErrorCode.CWD_INVALID, message="cwd must be an absolute path")
     if ".." in cwd.parts:
