@@ -19,7 +19,7 @@ PATH_TOOLS: Final = ("read", "write", "edit", "grep", "find", "ls", "code_search
 TREE_TOOLS: Final = ("grep", "find", "code_search")
 """Those of them that read everything below a directory."""
 EFFECTS: Final[Mapping[str, str]] = MappingProxyType(
-    {"@network": "reaches the network", "@outside": "may write outside the working directory, or change the machine"}
+    {"@network": "may reach the network", "@outside": "may write outside the working directory, or change the machine"}
 )
 """The patterns of `bash` that stand for all commands with an effect, and the effect in words."""
 ANY_CALL: Final = "*"

@@ -74,7 +74,7 @@ class CommandCall:
             elif _may_have(line, _pattern(one)):
                 return f"it may run '{one}'"
         why = line.doubt or git_doubt(line) or build_doubt(line)
-        return f"{why}, and a rule needs to know all commands" if why else None
+        return f"it may run any command: {why}" if why else None
 
 
 @lru_cache(maxsize=256)
