@@ -135,3 +135,21 @@ def test_a_script_lands_and_discards_too(tmp_path, parent):
         task = ohm.run("finder", "Look", cwd=f"{parent}").unwrap().task_id
         for act in (ohm.land, ohm.discard):
             assert f"{act(task).unwrap_err()}" == f"Task '{task}' has changed no files of its own."
+
+
+async def test_a_parent_agent_lands_and_discards_by_task_and_is_told_of_it_where_there_are_clones(tmp_path, parent):
+    async with opened(tmp_path) as ohm:
+        tool = ohm.tools["task"]
+        assert "land" not in tool.description
+        one, other = [await worked(ohm, parent, f"by task {n}") for n in (1, 2)]
+        landed = await ohm.call("task", {"op": "land", "id": one})
+        assert (landed.details["op"], landed.details["workspace"]["landed"]) == ("land", "clean")
+        refused = await ohm.call("task", {"op": "land", "id": other})
+        assert refused.details["error_code"] == "landing_conflict"
+        assert "a line 1: both have changed it" in refused.text
+        gone = await ohm.call("task", {"op": "discard", "id": other})
+        assert gone.details["workspace"]["landed"] == "discarded"
+    async with Ohm.open(env=HERMETIC, config={"subagents": {"isolation": "clone"}}) as ohm:
+        tool = ohm.tools["task"]
+        assert "op=land" in tool.description
+        assert tool.input_schema["properties"]["op"]["description"].endswith("cancel, land, discard")

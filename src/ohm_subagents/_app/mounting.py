@@ -63,11 +63,18 @@ def settings_of(config: OhmConfig, suite: str, profiles: Callable[[], Iterable[P
         goes_on=starts_async and goes_on,
         unheeded=(NO_BACKGROUND,) if goes_on and not starts_async else (),
         answers=starts_async and any(_may_ask(profile, config) for profile in profiles()),
+        lands=any(_may_be_apart(profile, config) for profile in profiles()),
         model_text=config.model_text,
         limits=config.said_limits(),
         models=config.subagents.choices,
         mcp_servers=config.mcp_servers,
     )
+
+
+def _may_be_apart(profile: Profile, config: OhmConfig) -> bool:
+    """Return True for a profile whose tasks work on clones, if no call says otherwise."""
+    own = config.subagents.entry(profile.id).isolation
+    return "clone" in ({own} if own is not None else {profile.isolation, config.subagents.isolation})
 
 
 def _may_ask(profile: Profile, config: OhmConfig) -> bool:

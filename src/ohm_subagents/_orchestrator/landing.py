@@ -37,7 +37,8 @@ async def landed(command: LandWork, store: Store, *, context: AdmissionContext, 
     if isinstance(found, Err):
         return _rejected(command, found.err_value)
     task = found.ok_value
-    done = await _done(command, task, Path(task.assignment.cwd or context.cwd), context.env)
+    worked_in = task.assignment.cwd or (task.launch and task.launch.cwd) or context.cwd
+    done = await _done(command, task, Path(worked_in), context.env)
     if isinstance(done, Err):
         return _rejected(command, done.err_value, task)
     kept, landing = task.activity.workspace, done.ok_value

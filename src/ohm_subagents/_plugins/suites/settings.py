@@ -38,6 +38,8 @@ class Settings:
     """Sentences about settings that count for nothing in a start."""
     answers: bool = False
     """A model may be asked by the work that it has started."""
+    lands: bool = False
+    """Work may be kept apart until it is landed or discarded (`isolation`)."""
     model_text: Literal["tree", "framed"] = "tree"
     """The form of what the calling model reads (`modelText`)."""
     models: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -13,6 +13,7 @@ from ohm_subagents.contract.commands import (
     Cancel,
     Command,
     GetTasks,
+    LandWork,
     Overrides,
     Send,
     Start,
@@ -219,3 +220,17 @@ class CancelFields(_Fields):
 
     def command(self) -> Command:
         return Cancel(id=self.id)
+
+
+class LandFields(CancelFields):
+    """The task whose work is to land."""
+
+    def command(self) -> Command:
+        return LandWork(id=self.id)
+
+
+class DiscardFields(CancelFields):
+    """The task whose work is to go."""
+
+    def command(self) -> Command:
+        return LandWork(id=self.id, op="discard")

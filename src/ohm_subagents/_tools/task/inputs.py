@@ -12,6 +12,8 @@ from ohm_subagents._tools.arguments import explain_error, overridden_key, short_
 from ohm_subagents._tools.task.fields import (
     AnswerFields,
     CancelFields,
+    DiscardFields,
+    LandFields,
     SendFields,
     StartBatch,
     StartSingle,
@@ -36,11 +38,15 @@ OPS: Final[tuple[Op, ...]] = ("start", "status", "wait", "send", "cancel")
 """The ops that there are always."""
 ALL_OPS: Final[tuple[Op, ...]] = (*OPS, "answer")
 """The ops where a subagent may ask."""
+LAND_OPS: Final[tuple[Op, ...]] = ("land", "discard")
+"""The ops about work that was kept apart, told only where there can be some."""
 ALIASES: Final = {"result": "status"}
 """Other names of an op, kept for callers of old."""
 
 
-Shape = type[StartBatch | StartSingle | StatusFields | WaitFields | SendFields | CancelFields | AnswerFields]
+Shape = type[
+    StartBatch | StartSingle | StatusFields | WaitFields | SendFields | CancelFields | AnswerFields | LandFields
+]
 SHAPES: Final[dict[str, Shape]] = {
     "start": StartSingle,
     "status": StatusFields,
@@ -48,11 +54,18 @@ SHAPES: Final[dict[str, Shape]] = {
     "send": SendFields,
     "cancel": CancelFields,
     "answer": AnswerFields,
+    "land": LandFields,
+    "discard": DiscardFields,
 }
 _AS_OP: Final[dict[Shape, str]] = {shape: f"op {op}" for op, shape in SHAPES.items()} | {
     StartSingle: "a start of one task",
     StartBatch: "a start of several",
 }
+
+
+def told_ops(*, answers: bool, lands: bool) -> tuple[Op, ...]:
+    """Return the ops that a model is told of."""
+    return (*(ALL_OPS if answers else OPS), *(LAND_OPS if lands else ()))
 
 
 class TaskInput(NamedTuple):
@@ -86,7 +99,7 @@ def parse(
     ops = ALL_OPS if answers else OPS
     typed = arguments.get("op")
     name = typed.strip() if isinstance(typed, str) else ""
-    op = _op(name, ops)
+    op = _op(name, (*ops, *LAND_OPS))
     if op is None:
         is_answer = name == "answer"  # its fields are known, though nobody asks here
         unknown = tuple(unknown_key(key) for key in _said(arguments, known=ANY if is_answer else ANY - hidden))

@@ -17,7 +17,7 @@ from ohm_subagents._tools.task.fields import (
     TaskScope,
     WaitFields,
 )
-from ohm_subagents._tools.task.inputs import ALL_OPS, OPS
+from ohm_subagents._tools.task.inputs import told_ops
 from ohm_subagents.contract.commands import WaitMode
 
 if TYPE_CHECKING:
@@ -29,22 +29,24 @@ _NO_MODELS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 def schema(
-    *, starts_async: bool = False, answers: bool = False, models: Mapping[str, str] = _NO_MODELS
+    *, starts_async: bool = False, answers: bool = False, lands: bool = False, models: Mapping[str, str] = _NO_MODELS
 ) -> dict[str, Any]:
     """Return a copy of the schema: one flat object with the fields of every op, of which only `op` is required.
 
     `models` says of each name that `model` may have which model that is; without any, there is no such field.
     """
-    own: dict[str, Any] = json.loads(_written(starts_async=starts_async, answers=answers, models=tuple(models.items())))
+    own: dict[str, Any] = json.loads(
+        _written(starts_async=starts_async, answers=answers, lands=lands, models=tuple(models.items()))
+    )
     return own
 
 
 @cache  # it never changes, and deriving it takes as long as ten tasks
-def _written(*, starts_async: bool, answers: bool, models: tuple[tuple[str, str], ...]) -> str:
-    return json.dumps(_derived(starts_async=starts_async, answers=answers, models=dict(models)))
+def _written(*, starts_async: bool, answers: bool, lands: bool, models: tuple[tuple[str, str], ...]) -> str:
+    return json.dumps(_derived(starts_async=starts_async, answers=answers, lands=lands, models=dict(models)))
 
 
-def _derived(*, starts_async: bool, answers: bool, models: Mapping[str, str]) -> dict[str, Any]:
+def _derived(*, starts_async: bool, answers: bool, lands: bool, models: Mapping[str, str]) -> dict[str, Any]:
     text = {"type": "string", "minLength": 1}
     start, batch, wait, send, said = (
         _descriptions(fields) for fields in (StartSingle, StartBatch, WaitFields, SendFields, AnswerFields)
@@ -63,7 +65,7 @@ def _derived(*, starts_async: bool, answers: bool, models: Mapping[str, str]) ->
         flag["model"]["description"] += f" {meanings}."
     one = {"type": "object", "properties": task | flag, "required": [*task], "additionalProperties": False}
     properties = {
-        "op": {**text, "description": ", ".join(ALL_OPS if answers else OPS)},
+        "op": {**text, "description": ", ".join(told_ops(answers=answers, lands=lands))},
         **task,
         **flag,
         "tasks": described(batch, "tasks", {"type": "array", "minItems": 1, "items": one}),

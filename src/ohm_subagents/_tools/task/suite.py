@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ohm_subagents._plugins.suites.interface import ToolSuiteSpec
 from ohm_subagents._plugins.suites.tool import Tool
-from ohm_subagents._tools.task.inputs import ALL_OPS, OPS, TaskInput, parse
+from ohm_subagents._tools.task.inputs import TaskInput, parse, told_ops
 from ohm_subagents._tools.task.schema import schema
 from ohm_subagents._tools.tool import result_of, run_command
 from ohm_subagents._views.cells import one_line
@@ -34,6 +34,11 @@ _GOES_ON = " A start that takes long goes on in the background by itself, and re
 _ANSWERED = (
     " A task may ask for an approval, or ask a question: a wait ends then, status shows the request with its id, and"
     " op=answer with request and decision answers it."
+)
+
+_LANDS = (
+    " What a task has changed in a clone of the files is kept apart: op=land with its id makes it to the files here,"
+    " all of it or nothing where it conflicts, and op=discard removes it."
 )
 
 
@@ -63,7 +68,8 @@ def _build(context: SuiteContext) -> tuple[Tool, ...]:
 
 
 def _schema(settings: Settings) -> dict[str, Any]:
-    return schema(starts_async=settings.starts_async, answers=settings.answers, models=settings.models)
+    asked = {"starts_async": settings.starts_async, "answers": settings.answers, "lands": settings.lands}
+    return schema(**asked, models=settings.models)
 
 
 async def _execute(context: SuiteContext, call: ToolCall) -> ToolResult:
@@ -93,7 +99,8 @@ def _description(context: SuiteContext) -> str:
     starts = _EITHER_WAY if context.settings().starts_async else _SYNCHRONOUS
     starts += _GOES_ON if context.settings().goes_on else ""
     starts += _ANSWERED if context.settings().answers else ""
-    ops = "/".join(ALL_OPS if context.settings().answers else OPS)
+    starts += _LANDS if context.settings().lands else ""
+    ops = "/".join(told_ops(answers=context.settings().answers, lands=context.settings().lands))
     return "\n".join([_general().replace("{ops}", ops).replace("{starts}", starts), *roster])
 
 
