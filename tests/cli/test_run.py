@@ -169,6 +169,30 @@ def test_allow_and_deny_leave_the_task_fewer_tools(ohm, typed, tools) -> None:
     assert line == f"tools {tools}"
 
 
+def test_a_budget_of_a_run_is_typed_in_the_words_of_ohm_json(ohm) -> None:
+    typed = ("--budget", "toolCalls=9", "--budget", "toolCalls=0")
+    told = json.loads(ohm("run", "finder", "stay", "--backend", "stage", "--json", *typed).stdout)
+    assert (told["error_code"], told["stopped_by"]) == ("budget_exceeded", "tool_calls")
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (
+            "requsts=3",
+            "'requsts=3' is no limit of a budget. Did you mean 'requests'? Allowed: <name>=<number>, of requests,",
+        ),
+        ("costUsd=-1", "'costUsd=-1' is no limit of a budget. Allowed: <name>=<number>, of requests, tokens, costUsd,"),
+        ("requests=2.5", "'requests=2.5' is no limit of a budget. Allowed: "),
+        ("requests", "'requests' is no limit of a budget. Allowed: "),
+    ],
+)
+def test_what_is_no_limit_of_a_budget_is_told_with_what_is(ohm, typed, said) -> None:
+    done = ohm("run", "finder", "x", "--budget", typed)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(said)
+
+
 def test_a_task_goes_on_with_the_conversation_of_another(ohm) -> None:
     ohm("run", "finder", "remember", "--backend", "stage")
     (first,) = json.loads(ohm("tasks", "--json").stdout)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -23,6 +24,7 @@ from ohm_subagents.commands import (
 
 if TYPE_CHECKING:
     from ohm_subagents import RunOptions
+    from ohm_subagents.contract import Budget
 
 
 Allow: TypeAlias = Annotated[
@@ -33,6 +35,15 @@ Allow: TypeAlias = Annotated[
 ]
 Deny: TypeAlias = Annotated[
     list[str] | None, typer.Option("--deny", metavar="<entry>", help="Leave it without this tool, or these calls.")
+]
+BudgetNumbers: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--budget",
+        metavar="<name>=<number>",
+        help="Limit it and all that it starts, in the words of ohm.json: requests, tokens, costUsd, toolCalls, spawns, "
+        "depth or wallMs; may be repeated.",
+    ),
 ]
 Detach: TypeAlias = Annotated[
     bool, typer.Option("--detach", help="Print its id, and leave it to the server; without --server, to yours.")
@@ -57,6 +68,7 @@ def run(
     backend: Annotated[str | None, typer.Option("--backend", help="Backend id; `ohm doctor` lists them.")] = None,
     allow: Allow = None,
     deny: Deny = None,
+    budget: BudgetNumbers = None,
     detach: Detach = False,
     server: Server = None,
     cwd: Cwd = HERE,
@@ -83,12 +95,39 @@ def run(
     place = directory(cwd, as_json=as_json)
     chosen = chosen_server(server, cwd=place, config=config)
     typed = Typed(cwd=place, config=config, as_json=as_json, server=chosen)
-    options: RunOptions = {"model": model, "backend": backend, "allow": entries(allow), "deny": entries(deny) or ()}
+    options: RunOptions = {
+        "model": model,
+        "backend": backend,
+        "allow": entries(allow),
+        "deny": entries(deny) or (),
+        "budget": None if budget is None else typed_budget(budget),
+    }
     text = typed_text(given[0])
     if resume is None:
         finish(partial(detached if detach else run, profile, text, options, typed))
     else:
         finish(partial(resumed, resume, text, options, typed))
+
+
+def typed_budget(typed: list[str]) -> Budget:
+    """Return the budget of the texts of `--budget`, in the words of ohm.json; leave with 2 for what is none."""
+    from pydantic.alias_generators import to_camel
+
+    from ohm_subagents.contract import Budget
+    from ohm_subagents.plugin import nearest_name
+
+    fields, budget = {to_camel(field): field for field in Budget.__slots__}, Budget()
+    for one in typed:
+        name, _, number = one.partition("=")
+        try:
+            change: dict[str, Any] = {fields[name]: number if name == "costUsd" else int(number)}
+            budget = replace(budget, **change)
+        except (KeyError, ValueError):
+            near = None if name in fields else nearest_name(name, fields)
+            meant = "" if near is None else f"Did you mean '{near}'? "
+            complain(f"'{one}' is no limit of a budget. {meant}Allowed: <name>=<number>, of {', '.join(fields)}.")
+            raise typer.Exit(BAD_USAGE) from None
+    return budget
 
 
 def call(
