@@ -47,6 +47,8 @@ class Box:
     """The home of the user, in whose place there is an empty one."""
     program: str = ""
     """The program of bubblewrap."""
+    can_copy: bool = False
+    """A directory can be changed without effect for others; else it is only read."""
     rules: SandboxRules = field(default=SandboxRules())
     """The limits, and what the configuration adds."""
     reads: tuple[str, ...] = ()
@@ -54,7 +56,9 @@ class Box:
     writes: tuple[str, ...] = ()
     """Files and directories that it needs to change."""
     copies: tuple[str, ...] = ()
-    """Directories that it reads, and may change for itself alone; with Landlock, it only reads them."""
+    """Directories that it reads, and may change for itself alone."""
+    programs: tuple[str, ...] = ()
+    """Programs that it needs as they are installed, beside the one that is started."""
     has_network: bool = False
     """It may use the network, whatever the rules say."""
 
@@ -64,14 +68,16 @@ class Box:
         reads: Iterable[str | Path] = (),
         writes: Iterable[str | Path] = (),
         copies: Iterable[str | Path] = (),
+        programs: Iterable[str] = (),
         network: bool = False,
     ) -> Self:
         """Return the box of a program that needs more than a command: its own files, or the network."""
         return replace(
             self,
-            reads=(*self.reads, *map(str, reads)),
+            reads=(*self.reads, *map(str, reads), *(() if self.can_copy else map(str, copies))),
             writes=(*self.writes, *map(str, writes)),
-            copies=(*self.copies, *map(str, copies)),
+            copies=(*self.copies, *(map(str, copies) if self.can_copy else ())),
+            programs=(*self.programs, *programs),
             has_network=self.has_network or network,
         )
 
@@ -115,7 +121,8 @@ class Box:
 
     def _reads(self, program: str, env: Mapping[str, str]) -> tuple[str, ...]:
         tops = (path for top in TOPS for path in (visible(top) if self.mechanism == "landlock" else (top,)))
-        found = (path for path in (*programs(env), *installation(program)) if not self.home.is_relative_to(path))
+        needed = (path for one in (program, *self.programs) for path in installation(one))
+        found = (path for path in (*programs(env), *needed) if not self.home.is_relative_to(path))
         asked = (*self._expanded(self.rules.read), *self.reads, *self.copies, *(resolver() if self.is_online else ()))
         writable = self._writes()
         own = (path for path in (*found, *asked) if not any(Path(path).is_relative_to(one) for one in writable))

@@ -45,6 +45,7 @@ def decided(
         Box(
             mechanism=machine.mechanism,
             program=machine.bubblewrap,
+            can_copy=machine.has_overlays,
             rules=sandbox.rules,
             workspace=cwd,
             home=home,

@@ -121,7 +121,7 @@ def is_known() -> bool:
     return os.uname().machine in _NUMBERS
 
 
-def _confine(policy: dict[str, object]) -> None:
+def _confine(policy: dict[str, list[str]]) -> None:
     version, has_network = abi(), bool(policy["network"])
     handled = (1 << 13) - 1 | (_REFER if version >= 2 else 0) | (_TRUNCATE if version >= 3 else 0)
     handled |= _IOCTL if version >= 5 else 0
@@ -134,8 +134,8 @@ def _confine(policy: dict[str, object]) -> None:
         (_READING | handled & ~_IOCTL, policy["write"]),
         (_READ_FILE | _WRITE_FILE | _IOCTL, policy["devices"]),
     ):
-        for path in paths if isinstance(paths, list) else ():
-            _permit(rules, f"{path}", access & handled)
+        for path in paths:
+            _permit(rules, path, access & handled)
     _drop_capabilities()
     _called(_LIBC.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
     _called(_LIBC.syscall(_RESTRICT, rules, 0))

@@ -34,6 +34,8 @@ class Machine:
     """The program; empty if there is none."""
     version: str = ""
     """Its name and release, in its own words."""
+    has_overlays: bool = False
+    """bubblewrap gives a program directories that it changes for itself alone."""
     closed: str = ""
     """The reason why bubblewrap cannot be used; empty if it works."""
     landlock: int = 0
@@ -67,10 +69,12 @@ def this_machine() -> Machine:
     if not program:
         return Machine(closed=f"bubblewrap is not installed ({INSTALL})", landlock=landlock)
     version, _ = _said(program, "--version")
-    system = (one for top in ("/usr", "/bin", "/lib", "/lib64") for one in ("--ro-bind-try", top, top))
-    _, trouble = _said(program, *NAMESPACES, *system, "--proc", "/proc", "--unshare-net", "--", "/bin/true")
+    system = [one for top in ("/usr", "/bin", "/lib", "/lib64") for one in ("--ro-bind-try", top, top)]
+    trial = (program, *NAMESPACES, *system, "--proc", "/proc", "--unshare-net")
+    _, trouble = _said(*trial, "--", "/bin/true")
+    _, no_overlay = _said(*trial, "--overlay-src", "/etc", "--tmp-overlay", "/etc", "--", "/bin/true")
     closed = f"bubblewrap does not start ({trouble}); user namespaces may be closed" if trouble else ""
-    return Machine(bubblewrap=program, version=version, closed=closed, landlock=landlock)
+    return Machine(bubblewrap=program, version=version, closed=closed, has_overlays=not no_overlay, landlock=landlock)
 
 
 def _bubblewrap() -> str:

@@ -62,7 +62,7 @@ def programs(env: Mapping[str, str]) -> Iterator[str]:
 def installation(program: str) -> Iterator[str]:
     """Yield what a program outside of the system needs beside itself: its package, and what its link points at.
 
-    A program of npm is a file in `node_modules`, one of a virtual environment lies below `pyvenv.cfg`.
+    A program of npm is a file in `node_modules` or in a package, one of a virtual environment lies below `pyvenv.cfg`.
     """
     for path in dict.fromkeys((program, os.path.realpath(program))):
         file = Path(path)
@@ -72,7 +72,7 @@ def installation(program: str) -> Iterator[str]:
         elif os.path.isfile(file.parent.parent / "pyvenv.cfg"):
             yield f"{file.parent.parent}"
         else:
-            yield path
+            yield next((f"{parent}" for parent in file.parents if os.path.isfile(parent / "package.json")), path)
 
 
 def resolver() -> Iterator[str]:

@@ -13,7 +13,6 @@ from anyio.lowlevel import checkpoint
 
 from ohm_subagents._plugins.backends.interface import BackendSpec, Capability
 from ohm_subagents.contract.result import Err, Ok, Result
-from ohm_subagents.sandbox.system import installation
 from ohm_subagents.shell.command import locate_command
 from ohm_subagents.shell.dialect import Invocation
 from ohm_subagents.shell.environment import child_environment
@@ -107,9 +106,12 @@ def _box(dialect: Dialect, invocation: Invocation, command: tuple[str, ...]) -> 
     if box is None:
         return None
     needs = dialect.needs(invocation)
-    installed = (path for word in command if word.startswith("/") for path in installation(word))
     return box.with_needs(
-        reads=(*needs.reads, *installed), writes=(invocation.folder, *needs.writes), copies=needs.copies, network=True
+        reads=needs.reads,
+        writes=(invocation.folder, *needs.writes),
+        copies=needs.copies,
+        programs=(word for word in command if word.startswith("/")),
+        network=True,
     )
 
 

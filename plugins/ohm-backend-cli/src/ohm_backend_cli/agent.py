@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ohm_backend_cli.checkpoint import Checkpoint
@@ -12,7 +14,7 @@ from ohm_backend_cli.program import Program
 from ohm_backend_cli.run_state import RunState
 from ohm_backend_cli.start import Link, Start
 from ohm_backend_cli.stream import Ending, StreamReader, Table
-from ohm_subagents.shell import Dialect, Invocation, full_prompt
+from ohm_subagents.shell import Dialect, Invocation, Needs, full_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -60,8 +62,23 @@ class Agent(Program):
             capabilities=self.capabilities,
             packages=("ohm-backend-cli",),
             keys=self.keys,
+            needs=lambda invocation: self.needs(invocation.request),
             settings=lambda invocation: link.settings(invocation.request, self.settings(self._start(invocation, link))),
         )
+
+    def needs(self, request: RunRequest) -> Needs:
+        """Return its own files, for a sandbox. Those of its conversations are made as it would make them itself."""
+        home, moved = Path(request.env.get("HOME") or Path.home()), request.env.get(self.mover, "")
+
+        def place(name: str) -> Path:
+            top, _, below = name.partition("/")
+            return Path(moved, below) if moved and top == self.homes[0] else home / name
+
+        kept = tuple(map(place, self.kept))
+        for folder in kept:
+            with suppress(OSError):  # what cannot be made here, the agent cannot make either
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return Needs(copies=tuple(map(place, self.homes)), writes=kept)
 
     def agent(self) -> Agent:
         """Return itself: nothing has to be imported."""

@@ -49,7 +49,7 @@ def agent_backend(program: Program, context: BackendContext) -> BackendSpec[Shel
         summary=program.summary,
         open=Opening(program, services),
         options=ShellOptions,
-        capabilities=program.capabilities | {Capability.FILES},
+        capabilities=program.capabilities | {Capability.FILES, Capability.SANDBOX},
         packages=("ohm-backend-cli",),
         lacks=lacks,
     )

@@ -27,6 +27,12 @@ class Program:
     """The command that installs it."""
     child_prefix: str = ""
     """The prefix of its names for tools of `SERVER`; empty for one that connects to no MCP server."""
+    homes: tuple[str, ...] = ()
+    """Its own directories below the home of the user, with its login and its settings."""
+    kept: tuple[str, ...] = ()
+    """The directories in which it keeps its conversations."""
+    mover: str = ""
+    """The variable that names another directory in place of the first of `homes`."""
     asks: bool = False
     """True if it speaks the control protocol, by which it asks before each call of a tool where these have rules."""
     api: str = ""
@@ -60,6 +66,9 @@ CLAUDE: Final = Program(
     product="Claude Code",
     install="npm install -g @anthropic-ai/claude-code",
     child_prefix=f"mcp__{SERVER}__",
+    homes=(".claude",),
+    kept=(".claude/projects",),
+    mover="CLAUDE_CONFIG_DIR",
     asks=True,
 )
 CODEX: Final = Program(
@@ -67,6 +76,9 @@ CODEX: Final = Program(
     product="Codex CLI",
     install="npm install -g @openai/codex",
     child_prefix=f"{SERVER}/",
+    homes=(".codex",),
+    kept=(".codex/sessions",),
+    mover="CODEX_HOME",
     api="Responses",
 )
 OPENCODE: Final = Program(
@@ -74,13 +86,23 @@ OPENCODE: Final = Program(
     product="OpenCode",
     install="npm install -g opencode-ai",
     child_prefix=f"{SERVER}_",
+    homes=(".config/opencode", ".local/share/opencode"),
+    kept=(".local/share/opencode",),
     api="Chat Completions",
 )
-GEMINI: Final = Program(id="gemini", product="Gemini CLI", install="npm install -g @google/gemini-cli")
+GEMINI: Final = Program(
+    id="gemini",
+    product="Gemini CLI",
+    install="npm install -g @google/gemini-cli",
+    homes=(".gemini",),
+    kept=(".gemini/tmp",),
+)
 QWEN: Final = Program(
     id="qwen",
     product="Qwen Code",
     install="npm install -g @qwen-code/qwen-code",
     child_prefix=f"mcp__{SERVER}__",
+    homes=(".qwen",),
+    kept=(".qwen/projects", ".qwen/tmp"),
 )
 PROGRAMS: Final = (CLAUDE, CODEX, OPENCODE, GEMINI, QWEN)

@@ -25,7 +25,7 @@ from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.events import DiagnosticRaised
 from ohm_subagents.plugin import missing_key, overriding_model, thinking_level, unknown_model, without_thinking
 from ohm_subagents.redaction import secrets_of
-from ohm_subagents.shell import DIRECTORY_VARIABLES, child_environment
+from ohm_subagents.shell import DIRECTORY_VARIABLES, Needs, child_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -139,6 +139,11 @@ class PiHome:
             **({"GEMINI_API_KEY": google} if google and is_google else {}),  # `pi` knows one name only, we know both
             **({_KEY: agent.api_key} if (agent := request.profile.agent) is not None and agent.api_key else {}),
         }
+
+    def needs(self, request: RunRequest) -> Needs:
+        """Return the files that it needs in a sandbox: this directory, and what links in it point at."""
+        source = users_directory(request.env)
+        return Needs(reads=tuple(source / name for name in self._links), writes=(self._folder,))
 
     def keys_for(self, request: RunRequest) -> frozenset[str]:
         """Return the variables that the provider of the run needs; those of all providers if none is named.

@@ -31,6 +31,7 @@ def event_mode(mode: Mode, pi: PiVersion, home: PiHome) -> Dialect:
         reader=lambda invocation: event_reader(invocation.request, pi, home),
         keys=home.keys_for,
         settings=lambda invocation: home.environment(invocation.request),
+        needs=lambda invocation: home.needs(invocation.request),
     )
 
 
@@ -58,4 +59,5 @@ def text_mode(pi: PiVersion, home: PiHome) -> Dialect:
         reader=lambda invocation: TextReader(invocation.request, secrets=home.secrets(invocation.request)),
         keys=home.keys_for,
         settings=lambda invocation: home.environment(invocation.request),
+        needs=lambda invocation: home.needs(invocation.request),
     )

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ohm_subagents.backends.pi.rpc import RpcProcess
     from ohm_subagents.backends.pi.session import SessionFile
     from ohm_subagents.plugin import ModelPattern, Profile, RunRequest, SessionId
+    from ohm_subagents.sandbox import Box
 
 MOST: Final = 4
 """The most that may wait at once: an idle pi holds 110 to 170 MiB."""
@@ -37,6 +38,7 @@ class ProcessKey:
     depth: int
     generation: int
     is_gated: bool
+    box: Box | None
 
     @classmethod
     def of(cls, request: RunRequest, generation: int) -> Self:
@@ -52,6 +54,7 @@ class ProcessKey:
             depth=request.depth,
             generation=generation,
             is_gated=is_gated(request),
+            box=request.box,
         )
 
 
