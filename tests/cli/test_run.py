@@ -172,7 +172,7 @@ def test_allow_and_deny_leave_the_task_fewer_tools(ohm, typed, tools) -> None:
 def test_a_budget_of_a_run_is_typed_in_the_words_of_ohm_json(ohm) -> None:
     typed = ("--budget", "toolCalls=9", "--budget", "toolCalls=0")
     told = json.loads(ohm("run", "finder", "stay", "--backend", "stage", "--json", *typed).stdout)
-    assert (told["error_code"], told["stopped_by"]) == ("budget_exceeded", "tool_calls")
+    assert (told["error_code"], told["stopped_by"]) == ("task_budget_exceeded", "tool_calls")
 
 
 @pytest.mark.parametrize(
