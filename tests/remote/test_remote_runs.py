@@ -134,6 +134,55 @@ async def test_a_cancelled_run_is_stopped_at_the_runner():
         assert ohm.task(handle.id).status == "cancelled"
 
 
+async def test_a_run_that_asks_for_the_first_time_while_it_is_stopped_gets_its_answer():
+    log, noted, ended = EventLog(), [], anyio.Event()
+
+    async def note(text: str) -> str:
+        """Note a text."""
+        await anyio.lowlevel.checkpoint()
+        noted.append(text)
+        return "noted"
+
+    async def act(request, sink):
+        (one,) = request.child_tools
+        sink.emit(TextDelta(text="on"))
+        try:
+            await anyio.sleep_forever()
+        finally:
+            with anyio.CancelScope(shield=True):
+                noted.append((await call_child_tool(one, {"text": "off"}, call_id="1", sink=sink)).text)
+            ended.set()
+
+    async with remote(act, log) as ohm:
+        handle = await ohm.start("finder", "Go on", tools=[tool(note)])
+        await log.until(lambda _task, event: isinstance(event, TextDelta))
+        await handle.cancel()
+        with anyio.fail_after(60):
+            await ended.wait()
+    assert noted == ["off", "noted"]
+
+
+async def test_a_runner_may_forget_what_is_stored_of_a_long_run_that_asks_nothing():
+    stored = anyio.Event()
+
+    class Read(LoopbackTransport):
+        async def feed(self, frame):
+            if max(frame["acks"].values(), default=0) >= 1000:
+                stored.set()
+            return await super().feed(frame)
+
+    async def act(_request, sink):
+        for number in range(2500):
+            sink.emit(TextDelta(text=f"{number} "))
+        await stored.wait()
+        return "done"
+
+    async with remote(act, wrap=Read) as ohm:
+        with anyio.fail_after(60):
+            envelope = (await ohm.run("finder", "Go on")).unwrap()
+    assert envelope.output == "done"
+
+
 async def test_a_budget_is_kept_at_the_runner():
     granted = []
 

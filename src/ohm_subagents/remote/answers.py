@@ -25,6 +25,7 @@ from ohm_subagents.contract.wire import (
 from ohm_subagents.plugin import Err, Ok, RequestNeed, ToolCall, ToolResult, result_as_data
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from decimal import Decimal
 
     from anyio.abc import TaskGroup
@@ -38,29 +39,44 @@ MADE_ONCE: Final = "The call was interrupted: it may have been made, and was not
 class Answers:
     """Carries out what a run asks of its gate and its child tools, each in a task of its own."""
 
-    def __init__(self, run_key: str, request: RunRequest, link: Link) -> None:
+    def __init__(self, run_key: str, request: RunRequest, link: Link, *, on_first: Callable[[], object]) -> None:
+        """`on_first` is called with what is asked before `open`, and waits for that."""
         self._key = run_key
         self._request = request
         self._link = link
         self._context = copy_context()  # of the run, which its child tools are called in
+        self._on_first = on_first
         self._group: TaskGroup | None = None
+        self._is_closed = False
+        self._waiting: list[tuple[AskMessage, anyio.CancelScope]] = []
         self._asks: dict[int, anyio.CancelScope] = {}
 
     def open(self, group: TaskGroup) -> None:
         """Answer in tasks of this group, which `close` ends."""
         self._group = group
+        for ask, scope in self._waiting:
+            self._start(group, ask, scope)
+        self._waiting.clear()
 
     def close(self) -> None:
         """Answer nothing any more."""
-        self._group = None
+        self._is_closed = True
         for scope in tuple(self._asks.values()):
             scope.cancel()
 
     def begin(self, ask: AskMessage) -> None:
         """Answer what a run asks; what it asks again before it has an answer is answered once."""
-        if self._group is not None and ask.ask not in self._asks:
-            scope = self._asks[ask.ask] = anyio.CancelScope(shield=True)
-            self._context.run(self._group.start_soon, self._answer, ask, scope)
+        if self._is_closed or ask.ask in self._asks:
+            return
+        scope = self._asks[ask.ask] = anyio.CancelScope(shield=True)
+        if self._group is not None:
+            self._start(self._group, ask, scope)
+        else:
+            self._waiting.append((ask, scope))
+            self._on_first()
+
+    def _start(self, group: TaskGroup, ask: AskMessage, scope: anyio.CancelScope) -> None:
+        self._context.run(group.start_soon, self._answer, ask, scope)
 
     def leave(self, ask: int) -> None:
         """End what was asked: the run no longer needs it."""

@@ -62,8 +62,9 @@ class SubmittedRun:
         self._has_ended = False
         self._fault: Exception | None = None
         self._result: Result[RunOutput, OhmError] | None = None
-        self._over = anyio.Event()
-        self._asks = Answers(run_key, request, link)
+        self._stirred = anyio.Event()
+        self._is_over = self._is_closed = False
+        self._asks = Answers(run_key, request, link, on_first=self._stirred.set)
         self._group: TaskGroup | None = None
         self._offers: dict[int, Callable[[bool], None]] = {}
         self._offered = 0
@@ -88,24 +89,42 @@ class SubmittedRun:
     async def _play(self, first: RunMessage, since: int, cancel_s: float) -> Result[RunOutput, OhmError]:
         self._link.open(self._key, self, since=since)
         try:
-            async with anyio.create_task_group() as self._group:
-                self._asks.open(self._group)
-                self._link.send(first)
-                try:
-                    await self._over.wait()
-                except anyio.get_cancelled_exc_class():
-                    if not self._is_left:
-                        with anyio.move_on_after(cancel_s, shield=True):
-                            self._link.send(CancelRun(run_key=self._key))
-                            await self._over.wait()
-                    raise
-                finally:
-                    self._close()
+            self._link.send(first)
+            stop: BaseException | None = None
+            try:
+                await self._stirred.wait()  # most runs ask nothing, and need no group of tasks
+            except anyio.get_cancelled_exc_class() as cancelled:
+                stop = cancelled
+            if stop is not None or not self._is_over:
+                await self._attend(stop, cancel_s)
         finally:
+            self._close()
             self._link.close(self._key, is_left=self._is_left or self.told is None)  # no end that was not heard is over
         if self._fault is not None:
             raise self._fault
         return self._result or Err(_lost("It is gone."))
+
+    async def _attend(self, stop: BaseException | None, cancel_s: float) -> None:
+        """Answer what the run asks until it is over; it was cancelled if there is a `stop`, which is raised again."""
+        self._stirred = anyio.Event()
+        async with anyio.create_task_group() as self._group:
+            self._asks.open(self._group)
+            try:
+                await self._until_over(stop)
+            except anyio.get_cancelled_exc_class():
+                if not self._is_left:
+                    with anyio.move_on_after(cancel_s, shield=True):
+                        self._link.send(CancelRun(run_key=self._key))
+                        await self._until_over()
+                raise
+            finally:
+                self._close()
+
+    async def _until_over(self, stop: BaseException | None = None) -> None:
+        if stop is not None:
+            raise stop
+        if not self._is_over:
+            await self._stirred.wait()
 
     @property
     def is_silent(self) -> bool:
@@ -133,7 +152,7 @@ class SubmittedRun:
         except Exception as error:  # noqa: BLE001  it is raised to the caller of the run
             self._fault = error
             self._link.send(CancelRun(run_key=self._key))
-            self._over.set()
+            self._stop_waiting()
 
     def _hear(self, reports: Sequence[RunReport]) -> None:
         """Record what was heard before anything is done about it, so that it is done once."""
@@ -172,7 +191,11 @@ class SubmittedRun:
         """Acknowledge what was heard; of a run that may be attached to, what is stored, and that now and then."""
         if self._feed is None:
             self._link.acknowledge(self._key, self._last)
-        elif self._last - self._acknowledged >= STORED_EVERY and self._group is not None and not self._is_storing:
+        elif self._last - self._acknowledged < STORED_EVERY or self._is_storing or self._is_closed:
+            return
+        elif self._group is None:
+            self._stirred.set()  # a group to store in, and later reports ask for it again
+        else:
             self._is_storing = True
             self._group.start_soon(self._store, self._feed)
 
@@ -199,14 +222,18 @@ class SubmittedRun:
     def _end(self, result: Result[RunOutput, OhmError]) -> None:
         if self._result is None:
             self._result = result
-            self._over.set()
+            self._stop_waiting()
+
+    def _stop_waiting(self) -> None:
+        self._is_over = True
+        self._stirred.set()
 
     def _close(self) -> None:
         self._steering.close()
         self._asks.close()
         if self._group is not None and self._is_storing:
             self._group.cancel_scope.cancel()
-        self._group = None
+        self._is_closed = True
 
     def _note(self, event: UnknownEvent) -> Iterator[RunEvent]:
         """Tell once that the runner is newer than this."""
@@ -221,7 +248,7 @@ class SubmittedRun:
         match report:
             case SteeringOpened(can_finish=can_finish):
                 inbox = self._request.inbox
-                if inbox is not None and self._group is not None:
+                if inbox is not None and not self._is_closed:
                     self._steering.enter_context(inbox.offered_to(self._offer, self._finish if can_finish else None))
             case SteerAnswered(offer=offer, is_taken=is_taken):
                 self._offers.pop(offer, _ignore)(is_taken)
