@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ohm_subagents._views.tool_calls import FileChange, NamedCall, changed_lines, named_call
     from ohm_subagents._views.transcript import Transcript, transcript_lines
     from ohm_subagents._views.tree import status_marker
+    from ohm_subagents._views.verification import check_text, verified_line
     from ohm_subagents._views.work_facts import CONCERNS, Concern, concern_of, quiet_ms
 
 __all__ = [
@@ -70,6 +71,7 @@ __all__ = [
     "calls_of",
     "cells",
     "changed_lines",
+    "check_text",
     "clock_text",
     "concern_of",
     "cost_csv",
@@ -108,6 +110,7 @@ __all__ = [
     "total_line",
     "transcript_lines",
     "used_text",
+    "verified_line",
     "wrap",
     "wrapped",
 ]
@@ -135,6 +138,7 @@ __getattr__, __dir__ = lazy_names(
         "_views.tool_calls": "FileChange NamedCall changed_lines named_call",
         "_views.transcript": "Transcript transcript_lines",
         "_views.tree": "status_marker",
+        "_views.verification": "check_text verified_line",
         "_views.work_facts": "CONCERNS Concern concern_of quiet_ms",
     },
 )

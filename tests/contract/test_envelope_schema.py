@@ -42,11 +42,14 @@ def test_every_key_is_documented_or_declared_as_an_addition():
     usage, counts, remaining = (of_models.pop(name) for name in ("UsageBlock", "UsageCounts", "RemainingBlock"))
     model_use, request = of_models.pop("ModelUse"), of_models.pop("RequestBlock")
     workspace = of_models.pop("WorkspaceBlock")
+    verification, check = of_models.pop("VerificationBlock"), of_models.pop("CheckBlock")
     assert {"id", "kind", "tool", "arguments", "question", "options", "reason", "expires_at_epoch_ms"} == request
     assert set().union(*of_models.values()) == DOCUMENTED | ADDITIONS
     assert counts == {"requests", "input_tokens", "output_tokens", "cached_tokens", "tool_calls", "cost_usd"}
     assert usage == counts | {"own", "tree"}
     assert model_use == {"model", "why"}
+    assert verification == {"attempts", "why", "checks"}
+    assert check == {"check", "verdict", "why", "exit_code", "duration_ms", "output", "remembered"}
     assert workspace == {"base", "ref", "files", "insertions", "deletions", "landed", "conflicts"}
     assert remaining == {"requests", "tokens", "cost_usd", "tool_calls", "spawns", "wall_ms"}
 

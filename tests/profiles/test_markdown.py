@@ -241,7 +241,7 @@ def test_unknown_keys_are_named_and_ignored():
     assert not isinstance(parsed, Err)
     assert [(one.subject, one.line) for one in parsed.ok_value.diagnostics] == [("color", 3), ("maxTurns", 5)]
     assert str(parsed.ok_value.diagnostics[0]).startswith(
-        "reviewer.md:3: 'color' is not a key of a profile, and is ignored. Known: backend, budget, delegate, "
+        "reviewer.md:3: 'color' is not a key of a profile, and is ignored. Known: accept, backend, budget, delegate, "
     )
 
 

@@ -30,6 +30,7 @@ from ohm_subagents.contract import (
     ModelPattern,
     ModelSelected,
     OhmError,
+    OutcomeChecked,
     Profile,
     Request,
     RequestHeld,
@@ -53,6 +54,7 @@ from ohm_subagents.contract import (
     UsageAdded,
     WorkspaceKept,
 )
+from ohm_subagents.contract.acceptance import CheckResult
 from ohm_subagents.contract.commands import Overrides, Session, Start, StartItem
 from ohm_subagents.contract.replies import Accepted, CommandRejected, ItemRejected, StartReply
 from ohm_subagents.contract.wire import (
@@ -187,6 +189,11 @@ EVENTS = [
     UnknownEvent(fields={"kind": "sang", "song": "la"}),
     FeedRead(key="task_1.1", position=7),
     WorkspaceKept(base="b" * 40, ref="refs/ohm/task_1", files=2, insertions=3, deletions=1),
+    OutcomeChecked(
+        verified="failed",
+        checks=(CheckResult(check="run: make", verdict="failed", why="No.", exit_code=2, duration_ms=5, output="x"),),
+        attempt=2,
+    ),
 ]
 TASK = queued_task("task_1")
 ITEM = StartItem(

@@ -11,10 +11,12 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from ohm_subagents._orchestrator.task_options import TaskOptions
 from ohm_subagents._plugins.suites.tool import Tool
+from ohm_subagents.contract.acceptance import Acceptance, read_acceptance
 from ohm_subagents.contract.commands import NO_OVERRIDES, Overrides, Session
 from ohm_subagents.contract.ids import SessionId, TaskId
 from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
 from ohm_subagents.contract.profile import Profile
+from ohm_subagents.contract.result import Err
 from ohm_subagents.contract.sandbox import SANDBOX_MODES, SandboxMode
 from ohm_subagents.contract.spelling import did_you_mean
 from ohm_subagents.contract.workspace import Isolation
@@ -44,6 +46,9 @@ class CallOptions(TypedDict, total=False):
     adds none; an empty list leaves none, and None all."""
     deny: Iterable[str]
     """Tools and calls that this task does not have, such as `["write", "bash: git push *"]`."""
+    accept: Iterable[str] | Mapping[str, object] | None
+    """Checks of the outcome, besides those of the profile: `["file: out.md", "run: pytest -q"]`, or an object with
+    `checks`, and perhaps `require`, `retry` and `seconds`."""
 
 
 class RunOptions(CallOptions, total=False):
@@ -121,6 +126,7 @@ def overrides_of(options: RunOptions, result_type: type[Any] | None, child_tool:
         tool_names=tuple(one for one in given if isinstance(one, str)),
         allow=None if allow is None else _names("allow", allow),
         deny=_names("deny", options.get("deny", ())),
+        accept=_accept(options.get("accept")),
         result_schema=None if result_type is None else answer_type(result_type)[1],
         misfit=None if result_type is None else partial(_misfit, answer_type(result_type)[0]),
     )
@@ -140,6 +146,15 @@ def _isolation(given: object) -> Isolation | None:
         return cast("Isolation | None", given)
     wrong = f"isolation is {given!r:.60}; allowed: {' or '.join(map(repr, get_args(Isolation)))}."
     raise TypeError(wrong)
+
+
+def _accept(given: object) -> Acceptance | None:
+    """Return the checks of a call. Raises TypeError for anything else."""
+    read = read_acceptance(given)
+    if isinstance(read, Err):
+        wrong = f"accept cannot be kept: {read.err_value}."
+        raise TypeError(wrong)
+    return read.ok_value
 
 
 def _names(option: str, given: object) -> tuple[str, ...]:

@@ -57,11 +57,13 @@ class QueuedPrompt:
         scope: cancels the run that has taken the prompt.
         earlier: the newest fact about tools of the runs before it.
         outcome: how the first prompt of a task ended, which decides about the task.
+        before_retry: how the run ended whose outcome did not pass its checks; None for any other prompt.
     """
 
     __slots__ = (
         "answered",
         "attempt",
+        "before_retry",
         "began",
         "earlier",
         "ended",
@@ -93,10 +95,13 @@ class QueuedPrompt:
         self.scope: anyio.CancelScope | None = None
         self.earlier: Recorded | None = None
         self.outcome: Outcome | None = None
+        self.before_retry: Outcome | None = None
 
-    def correction(self, text: str) -> QueuedPrompt:
-        """Return the prompt that asks for what the run of this one left out."""
-        return QueuedPrompt(text, self.plan, is_follow_up=self.is_follow_up, attempt=self.attempt + 1)
+    def correction(self, text: str, *, after: Outcome | None = None) -> QueuedPrompt:
+        """Return the prompt that asks for what the run of this one left out; `after` is how that ended in a retry."""
+        prompt = QueuedPrompt(text, self.plan, is_follow_up=self.is_follow_up, attempt=self.attempt + 1)
+        prompt.before_retry = self.before_retry if after is None else after
+        return prompt
 
     def summary(self, redact: Callable[[str], str]) -> str:
         """Return the default summary of a success; `redact` is applied before it is cut."""

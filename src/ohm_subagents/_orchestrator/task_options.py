@@ -53,6 +53,7 @@ class TaskOptions:
             tool_names=(*own.tool_names, *said.tool_names),
             allow=said.allow,
             deny=said.deny,
+            accept=said.accept if own.accept is None else own.accept.joined(said.accept),
             result_schema=said.result_schema,
             misfit=said.misfit,
         )

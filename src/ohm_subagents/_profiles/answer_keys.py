@@ -2,10 +2,12 @@
 
 from typing import Annotated, Final, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, JsonValue, ValidationInfo
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, JsonValue, ValidationInfo
 from pydantic.alias_generators import to_camel
 
+from ohm_subagents.contract.acceptance import Acceptance, read_acceptance
 from ohm_subagents.contract.json_schema import schema_fault
+from ohm_subagents.contract.result import Err, Ok
 
 FINALIZE_KEY: Final = "finalize"
 
@@ -24,6 +26,14 @@ def _of_what_is_handed_in(schema: dict[str, JsonValue] | None, info: ValidationI
     return schema
 
 
+def _checks(value: object) -> Acceptance | None:
+    match read_acceptance(value):
+        case Err(fault):
+            raise ValueError(fault)
+        case Ok(accept):
+            return accept
+
+
 class AnswerKeys(BaseModel):
     """The keys on how an answer is handed in; a base for the keys of a kind of file."""
 
@@ -33,3 +43,5 @@ class AnswerKeys(BaseModel):
     """`required`: an answer counts only if it is handed in by the tool `subagent_finalize`."""
     result_schema: Annotated[dict[str, JsonValue] | None, AfterValidator(_of_what_is_handed_in)] = None
     """The JSON schema of the result that is handed in."""
+    accept: Annotated[Acceptance | None, BeforeValidator(_checks)] = None
+    """Checks of the outcome: a list such as `[file: out.md, run: pytest -q]`, or an object with `checks`."""

@@ -174,5 +174,6 @@ class FrontMatter(BoundKeys, AnswerKeys):
             sandbox=self.sandbox,
             finalize=self.finalize,
             result_schema=self.result_schema,
+            accept=self.accept,
             source=source,
         )

@@ -22,6 +22,8 @@ from ohm_subagents.contract.sandbox import strictest
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from ohm_subagents.contract.acceptance import Acceptance
+
 _NEW: Final = Profile(id="", name="", summary="", prompt="", primary=True)
 """The rights of a profile that overrides none."""
 _NO_OPTIONS: Final = AgentOptions()
@@ -57,6 +59,7 @@ def tightened(profile: Profile, former: Profile | None, *, is_trusted: bool) -> 
         isolation="clone" if base.isolation == "clone" else profile.isolation,
         feature=base.feature or profile.feature,
         agent=profile.agent and _started(profile.agent, base.agent or _NO_OPTIONS),
+        accept=_checks(profile.accept, base.accept, is_trusted=is_trusted),
     )
     found = [
         Diagnostic(subject=profile.id, message=message, source=profile.source)
@@ -96,6 +99,12 @@ def overriding(
     """
     for profile, is_trusted in read:
         yield (profile, ()) if is_trusted else tightened(profile, formers.get(profile.name), is_trusted=False)
+
+
+def _checks(own: Acceptance | None, base: Acceptance | None, *, is_trusted: bool) -> Acceptance | None:
+    """Return the checks of both: a project's file takes none away, and runs no command unless it is trusted."""
+    own = own if own is None or is_trusted else own.without_commands()
+    return own if base is None else base.joined(own)
 
 
 def _common_tools(profile: Profile, base: Profile) -> ToolPolicy:
@@ -197,6 +206,8 @@ def _unless_trusted(profile: Profile, joined: Profile, held: Profile) -> Iterato
         yield f"the model '{profile.fallback_model}'"
     if profile.primary and not held.primary:
         yield "a direct tool"
+    if profile.accept is not None and profile.accept.without_commands() != profile.accept:
+        yield "checks that run a command"
     if profile.result_schema not in (None, held.result_schema):
         yield "a 'resultSchema' in place of the one in force"
 

@@ -12,6 +12,7 @@ from ohm_subagents._views.answer import cut_answer
 from ohm_subagents._views.cells import one_line
 from ohm_subagents._views.reply_lines import TaskLine
 from ohm_subagents._views.task_texts import tool_rows
+from ohm_subagents._views.verification import verified_line
 from ohm_subagents.contract.truncation import truncate
 
 if TYPE_CHECKING:
@@ -95,6 +96,8 @@ def _parts_of_task(line: TaskLine, output_max_chars: int) -> Iterator[str]:
     yield from (f"note ({task.id}): {note}" for note in _notes(task))
     if not task.is_terminal:
         return
+    if verified := verified_line(task):
+        yield f"verified ({task.id}): {_inline(verified)}"
     if task.error is not None:
         yield f"error ({task.id}): {_inline(str(task.error))}"
     answer = cut_answer(task, output_max_chars)

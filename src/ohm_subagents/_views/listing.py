@@ -14,6 +14,7 @@ from ohm_subagents._views.spans import painted
 from ohm_subagents._views.task_texts import STATUS_TOKENS, elapsed_ms, task_title
 from ohm_subagents._views.theme import PLAIN
 from ohm_subagents._views.tree import status_marker
+from ohm_subagents._views.verification import verification_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -109,6 +110,8 @@ def _results(task: Task) -> Iterator[tuple[str, str]]:
             "workspace",
             f"{kept.ref}: {kept.files} file(s), +{kept.insertions} -{kept.deletions}{_LANDED[kept.landed]}",
         )
+    if checks := list(verification_lines(task)):
+        yield "verified", "\n".join(checks)
     if task.output:
         yield "answer", f"{len(task.output):,} characters"
     elif said := task.text.strip():

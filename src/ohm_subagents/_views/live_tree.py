@@ -13,6 +13,7 @@ from ohm_subagents._views.spans import Span, painted, span_cells
 from ohm_subagents._views.task_texts import STATUS_TOKENS, UPDATED, elapsed_ms, task_title
 from ohm_subagents._views.tool_calls import call_subject
 from ohm_subagents._views.tree import BLANK, BRANCH, DOWN, LAST, MIN_WIDTH, PREFIX, status_marker
+from ohm_subagents._views.verification import verified_line
 from ohm_subagents._views.work_facts import work_facts
 from ohm_subagents.contract.events import RequestHeld  # noqa: TC001  the types of a public record are read at run time
 from ohm_subagents.contract.task import UNAVAILABLE, Task
@@ -195,7 +196,10 @@ def _ending(task: Task) -> list[Span]:
     who = route.runtime if route.model == UNAVAILABLE else f"{route.provider}/{route.model}"
     parts = [one_line(who), *usage_parts(task.activity.usage)]
     said = f"{task.status.capitalize()} after {duration_text(elapsed_ms(task, now_ms=task.updated_ms))}"
-    return [(STATUS_TOKENS[task.status], said), *(("dim", f" · {part}") for part in parts)]
+    verified = verified_line(task)
+    token = "success" if verified is not None and verified.startswith("passed") else "warning"
+    checks: list[Span] = [(token, f" · checks {verified}")] if verified else []
+    return [(STATUS_TOKENS[task.status], said), *(("dim", f" · {part}") for part in parts), *checks]
 
 
 def _waiting(live: LiveTask) -> list[list[Span]]:

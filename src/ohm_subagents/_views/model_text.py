@@ -11,6 +11,7 @@ from ohm_subagents._views.cells import cells
 from ohm_subagents._views.reply_lines import ReplyLines, TaskLine
 from ohm_subagents._views.tree import PREFIX, collapsed
 from ohm_subagents._views.tree_entries import entry_of, entry_of_line
+from ohm_subagents._views.verification import verified_line
 from ohm_subagents._views.view_text import WIDTH, drawn
 from ohm_subagents.contract.truncation import truncate
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 _LIKE_OURS: Final = re.compile(
     r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]"
-    r"(?=[^\S\n]*(?:(?:output|partial answer|error|advice|note)[^\S\n]*[(:]|(?:task_id|batch|wait)[^\S\n]*:"
+    r"(?=[^\S\n]*(?:(?:output|partial answer|error|advice|note|verified)[^\S\n]*[(:]|(?:task_id|batch|wait)[^\S\n]*:"
     r"|[✓✕○├╰⠀-⣿]))",
     re.IGNORECASE,
 )
@@ -131,9 +132,11 @@ def _of_answer(answer: CutAnswer, of: str) -> Block:
 
 
 def _notes(reply: ReplyLines) -> list[str]:
-    """Return the newest diagnostics of each task, one line each; all of them are in `details`."""
+    """Return the verdict and the newest diagnostics of each task, one line each; all of them are in `details`."""
     notes: list[str] = []
     for task in reply.tasks:
+        if task.is_terminal and (verified := verified_line(task)):
+            notes.append(f"verified ({task.id}): {unforged(verified)}")
         if not task.diagnostics:
             continue
         hidden = len(task.diagnostics) - MOST_NOTES

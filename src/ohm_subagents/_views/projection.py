@@ -8,6 +8,7 @@ from ohm_subagents._views.account import remaining_block, usage_block
 from ohm_subagents._views.answer import answer_of, assistant_text, cut
 from ohm_subagents._views.reply_lines import TaskLine, sent
 from ohm_subagents._views.task_texts import activity, tool_rows
+from ohm_subagents._views.verification import verification, verification_block
 from ohm_subagents.contract.envelope import (
     BatchEnvelope,
     CancelEnvelope,
@@ -106,6 +107,8 @@ def _of_task(make: type[RecordT], line: TaskLine, output_max_chars: int, **own: 
         keys["output_truncated"] = answer.is_truncated
         keys["output_total_chars"] = len(answer.whole)
         keys["output_returned_chars"] = len(answer.shown)
+    if (found := verification(task)) is not None:
+        keys |= {"verified": found.verified, "verification": verification_block(found)}
     if task.requests:
         keys["requests"] = [_request_block(one) for one in task.requests]
     if task.route.models_used:

@@ -11,6 +11,8 @@ from ohm_subagents._views.request_texts import UNANSWERED, answer_text, request_
 from ohm_subagents._views.spans import marked
 from ohm_subagents._views.task_texts import DONE, FAILED, STARTED, UPDATED, task_title
 from ohm_subagents._views.theme import PLAIN
+from ohm_subagents._views.verification import check_text
+from ohm_subagents.contract.acceptance import OutcomeChecked
 from ohm_subagents.contract.account import AccountCharged
 from ohm_subagents.contract.events import (
     AgentEnded,
@@ -185,6 +187,9 @@ def _block(event: Event) -> _Block | None:  # noqa: C901  one arm an event is th
             return _Block((("dim", "wrote"),), path)
         case WorkspaceKept():
             return _Block((("dim", _WORK[event.landed]),), event.ref)
+        case OutcomeChecked(verified=verified, checks=checks):
+            mark = ("success", DONE) if verified == "passed" else ("error", FAILED)
+            return _Block((mark, ("bold", f" checks {verified.replace('_', ' ')}")), "\n".join(map(check_text, checks)))
         case GuardTripped() | ModelSelected():
             return _step(event)
         case DiagnosticRaised(diagnostic=diagnostic):

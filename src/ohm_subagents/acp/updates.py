@@ -23,6 +23,7 @@ from ohm_subagents.contract import (
     FollowUpTaken,
     GuardTripped,
     ModelSelected,
+    OutcomeChecked,
     RequestHeld,
     RequestReleased,
     RouteResolved,
@@ -121,6 +122,7 @@ class TaskUpdates:
             case (
                 FileChanged()
                 | WorkspaceKept()
+                | OutcomeChecked()
                 | Checkpointed()
                 | Finalized()
                 | AgentEnded()

@@ -4,6 +4,7 @@
 that can go wrong; `truncation.truncate` cuts a text, `event_json.event_to_json` writes an event.
 """
 
+from ohm_subagents.contract.acceptance import Acceptance, Check, CheckResult, OutcomeChecked
 from ohm_subagents.contract.account import Account, AccountCharged, Remaining, StartBudget
 from ohm_subagents.contract.activity import Activity, OpenCall
 from ohm_subagents.contract.agent import AgentOptions, SkillOptions, SkillText
@@ -38,14 +39,8 @@ from ohm_subagents.contract.envelope import (
     WaitEnvelope,
     envelope_schema,
 )
-from ohm_subagents.contract.envelope_parts import (
-    ModelUse,
-    RemainingBlock,
-    RequestBlock,
-    UsageBlock,
-    UsageCounts,
-    WorkspaceBlock,
-)
+from ohm_subagents.contract.envelope_parts import ModelUse, RemainingBlock, RequestBlock, UsageBlock, UsageCounts
+from ohm_subagents.contract.envelope_parts import WorkspaceBlock as WorkspaceBlock
 from ohm_subagents.contract.errors import Category, ErrorCode, OhmError
 from ohm_subagents.contract.event_json import event_from_json, event_to_json
 from ohm_subagents.contract.events import (
@@ -82,14 +77,8 @@ from ohm_subagents.contract.launch import LaunchRecord, ToolGrant
 from ohm_subagents.contract.limits import Budget, Ceiling, ClockName, Clocks, Extension, Limits, LoopPolicy, LoopStep
 from ohm_subagents.contract.listed_task import ListedTask
 from ohm_subagents.contract.model_pattern import THINKING_LEVELS, ModelPattern, Thinking, parse_model_pattern
-from ohm_subagents.contract.model_route import (
-    INHERIT,
-    FailureClass,
-    ModelRoute,
-    ModelSelected,
-    RouteResolved,
-    failure_class,
-)
+from ohm_subagents.contract.model_route import INHERIT, FailureClass, ModelRoute, ModelSelected, RouteResolved
+from ohm_subagents.contract.model_route import failure_class as failure_class
 from ohm_subagents.contract.outcome import Cancelled, Failed, Outcome, Succeeded
 from ohm_subagents.contract.place import Nesting, Place
 from ohm_subagents.contract.profile import (
@@ -136,6 +125,7 @@ from ohm_subagents.contract.text import Redactor
 from ohm_subagents.contract.tool_ceiling import Delegation, ToolCeiling
 from ohm_subagents.contract.truncation import Truncated, shortened, truncate
 from ohm_subagents.contract.usage import Usage
+from ohm_subagents.contract.verification import CheckBlock, VerificationBlock
 from ohm_subagents.contract.workspace import WorkspaceKept
 
 __all__ = [
@@ -143,6 +133,7 @@ __all__ = [
     "INHERIT",
     "THINKING_LEVELS",
     "UNREADABLE_SESSION",
+    "Acceptance",
     "Accepted",
     "Account",
     "AccountCharged",
@@ -171,6 +162,9 @@ __all__ = [
     "Cancelled",
     "Category",
     "Ceiling",
+    "Check",
+    "CheckBlock",
+    "CheckResult",
     "Checkpointed",
     "Clock",
     "ClockName",
@@ -222,6 +216,7 @@ __all__ = [
     "Op",
     "OpenCall",
     "Outcome",
+    "OutcomeChecked",
     "Overrides",
     "PermissionRequest",
     "Place",
@@ -283,6 +278,7 @@ __all__ = [
     "UsageBlock",
     "UsageCounts",
     "Verdict",
+    "VerificationBlock",
     "Wait",
     "WaitEnvelope",
     "WaitStatus",

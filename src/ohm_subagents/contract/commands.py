@@ -10,6 +10,7 @@ from typing import Final, Literal, Protocol
 
 from pydantic import JsonValue
 
+from ohm_subagents.contract.acceptance import Acceptance
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.ids import SessionId, TaskId
 from ohm_subagents.contract.limits import Budget, Limits, LoopPolicy
@@ -36,7 +37,19 @@ class NamedTool(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Overrides:
+class AnswerOverrides:
+    """The choices of one call on its answer and its outcome."""
+
+    result_schema: Mapping[str, JsonValue] | None = field(default=None, hash=False)
+    """The JSON schema of the answer, which then has to be handed in."""
+    misfit: Callable[[str], str | None] | None = None
+    """Return what is wrong with an answer, JSON text that fits the schema; None if nothing is."""
+    accept: Acceptance | None = None
+    """Checks of the outcome, besides those of the profile."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overrides(AnswerOverrides):
     """The choices of one call, in place of those of the profile and of the configuration; None leaves one to them."""
 
     model: str | None = None
@@ -66,10 +79,6 @@ class Overrides:
     for all. What `tools` and `tool_names` add is not held to it."""
     deny: tuple[str, ...] = ()
     """The tools, and the calls, that the task does not have."""
-    result_schema: Mapping[str, JsonValue] | None = field(default=None, hash=False)
-    """The JSON schema of the answer, which then has to be handed in."""
-    misfit: Callable[[str], str | None] | None = None
-    """Return what is wrong with an answer, JSON text that fits the schema; None if nothing is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

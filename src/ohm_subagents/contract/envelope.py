@@ -7,6 +7,7 @@ from typing import Generic, Literal
 from pydantic import JsonValue, TypeAdapter
 from typing_extensions import TypeVar
 
+from ohm_subagents.contract.acceptance import Verified
 from ohm_subagents.contract.commands import Op
 from ohm_subagents.contract.envelope_parts import (
     ModelUse,
@@ -20,6 +21,7 @@ from ohm_subagents.contract.errors import Category
 from ohm_subagents.contract.events import Guard
 from ohm_subagents.contract.replies import WaitStatus
 from ohm_subagents.contract.task import Invocation, Status
+from ohm_subagents.contract.verification import VerificationBlock
 
 DataT = TypeVar("DataT", default=JsonValue)
 """The type of an answer."""
@@ -45,6 +47,8 @@ ADDITIONS = frozenset(
         "launch_digest",
         "served_model",
         "workspace",
+        "verified",
+        "verification",
     }
 )
 """The keys that we add to task.v1; none of them changes a documented one."""
@@ -102,7 +106,16 @@ class _Launched(_Answered):
     """The model that answered, as the provider says it, where that is another name than the one asked for."""
 
 
-class _Work(_Launched):
+class _Verified(_Launched):
+    """The verdict of the checks of the outcome."""
+
+    verified: Verified | None = None
+    """The verdict; absent without checks, and while it is not known."""
+    verification: VerificationBlock | None = None
+    """The evidence; there where `verified` is."""
+
+
+class _Work(_Verified):
     """The facts about one task, in a single result and in an item alike."""
 
     tool_rows: list[str] | None = None

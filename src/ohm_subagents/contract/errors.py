@@ -153,6 +153,7 @@ class ErrorCode(StrEnum):
         Category.RUNTIME,
         "One of the four clocks of a run ran out, or its backend was not ready within ten minutes.",
     )
+    CHECKS_FAILED = _code("task_checks_failed", Category.RUNTIME, "The outcome did not pass checks that are required.")
     FINALIZE_MISSING = _code(
         "task_finalize_missing",
         Category.RUNTIME,
@@ -161,11 +162,7 @@ class ErrorCode(StrEnum):
     FINALIZED_WITH_ERROR = _code(
         "task_finalized_with_error", Category.RUNTIME, "The subagent reported that it could not do the task."
     )
-    FINALIZE_UNSUPPORTED = _code(
-        "finalize_unsupported",
-        Category.RUNTIME,
-        "The profile demands `subagent_finalize`, and the backend cannot give that tool to a subagent.",
-    )
+    FINALIZE_UNSUPPORTED = _code("finalize_unsupported", Category.RUNTIME, "The backend has no `subagent_finalize`.")
     TOOLS_UNSUPPORTED = _code(
         "tools_unsupported",
         Category.RUNTIME,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from ohm_subagents.contract.acceptance import OutcomeChecked
 from ohm_subagents.contract.account import AccountCharged
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.feed import FeedRead
@@ -261,9 +262,9 @@ Pause = RequestHeld | RequestReleased | AnswerAwaited | AnswerGiven
 """The events around what a run waits for; that does not count as its time."""
 Limit = GuardTripped | AccountCharged
 """The events of clocks, the loop guard and budgets."""
-LifecycleEvent = (
-    TaskQueued | RunStarted | ModelSelected | FollowUpTaken | FeedRead | Pause | Limit | RunEnded | TaskSettled
-)
+Progress = ModelSelected | FollowUpTaken | FeedRead | OutcomeChecked
+"""The events of a run that the engine adds on its way."""
+LifecycleEvent = TaskQueued | RunStarted | Progress | Pause | Limit | RunEnded | TaskSettled
 Event = RunEvent | LifecycleEvent
 
 

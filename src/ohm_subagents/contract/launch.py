@@ -11,6 +11,7 @@ from typing import Final
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
+from ohm_subagents.contract.acceptance import Acceptance
 from ohm_subagents.contract.call_rules import CallRules
 from ohm_subagents.contract.limits import NO_BUDGET, Budget, Clocks, LoopPolicy
 from ohm_subagents.contract.model_pattern import ModelPattern
@@ -39,7 +40,15 @@ class ToolGrant:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LaunchRecord(ToolGrant):
+class OutcomeTerms:
+    """The terms on which the outcome of a task counts."""
+
+    accept: Acceptance | None = None
+    """The checks of the outcome; None without any."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaunchRecord(OutcomeTerms, ToolGrant):
     """The request that a task was started with, complete: what the call, the profile and the configuration say."""
 
     profile: str

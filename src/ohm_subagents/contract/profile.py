@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 from pydantic import JsonValue
 
+from ohm_subagents.contract.acceptance import Acceptance
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.call_rules import CallRules
 from ohm_subagents.contract.limits import Budget, Ceiling, Limits
@@ -100,6 +101,8 @@ class AnswerForm:
     """The most times that a run is asked for an answer that it has not handed in."""
     result_schema: Mapping[str, JsonValue] | None = field(default=None, hash=False)
     """The JSON schema of the result that is handed in; without one it is a text."""
+    accept: Acceptance | None = None
+    """The checks of the outcome; those of a call are added to them."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from ohm_subagents.contract.acceptance import OutcomeChecked
 from ohm_subagents.contract.account import AccountCharged, StartBudget
 from ohm_subagents.contract.activity import Activity, begun, changed, charged, maker, reported, run_ended
 from ohm_subagents.contract.diagnostics import Diagnostic
@@ -80,6 +81,8 @@ class Run:
     """The backend's own summary of the answer."""
     is_follow_up: bool = False
     """True if it answers a follow-up, and not the prompt of the task."""
+    checked: OutcomeChecked | None = None
+    """The evidence of the checks that ran after its answer; None where none did."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,6 +213,9 @@ def apply(task: Task, event: Event, *, at_ms: int) -> Task:  # noqa: C901, PLR09
             taken = replace(task.runs[-1], follow_ups=(*task.runs[-1].follow_ups, event.prompt))
             quiet = changed(task.activity, is_speaking=False)
             return changed(task, updated_ms=at_ms, activity=quiet, runs=(*task.runs[:-1], taken))
+        case OutcomeChecked():
+            checked = tuple(replace(run, checked=event) for run in task.runs[-1:])
+            return changed(task, updated_ms=at_ms, runs=(*task.runs[:-1], *checked))
         case RouteResolved() | ModelSelected():
             return _routed(task, event, at_ms)
         case GuardTripped():
@@ -263,15 +269,8 @@ def _run_ended(task: Task, event: RunEnded, at_ms: int) -> Task:
         return changed(task, updated_ms=at_ms)
     run, outcome, code = task.runs[-1], event.outcome, event.exit_code
     stopped_by, output = None if isinstance(outcome, Succeeded) else run.stopped_by, event.output or None
-    ended = changed(
-        run,
-        ended_ms=at_ms,
-        outcome=outcome,
-        output=output,
-        stopped_by=stopped_by,
-        exit_code=code,
-        summary=event.summary,
-    )
+    ended = changed(run, ended_ms=at_ms, outcome=outcome, output=output, stopped_by=stopped_by)
+    ended = changed(ended, exit_code=code, summary=event.summary)
     return changed(
         task,
         updated_ms=at_ms,

@@ -23,13 +23,14 @@ from ohm_subagents.contract import (
     ToolStarted,
     ToolUpdated,
 )
+from ohm_subagents.contract.acceptance import OutcomeChecked
 from ohm_subagents.contract.model_route import ModelSelected
 from ohm_subagents.contract.workspace import WorkspaceKept
 from ohm_subagents.ui.markup import markup
 from ohm_subagents.ui.shapes import Entry
 from ohm_subagents.ui.timeline import status_of
 from ohm_subagents.ui.words import call_words, request_words
-from ohm_subagents.views import answer_text, changed_lines, one_line, printable
+from ohm_subagents.views import answer_text, changed_lines, check_text, one_line, printable
 
 if TYPE_CHECKING:
     from ohm_subagents.contract import Recorded
@@ -127,11 +128,18 @@ class Entries:
                 self._new("note", diagnostic.severity, at_ms, str(diagnostic), status="warning")
             case ModelSelected(model=model, why=why):
                 self._new("note", "model", at_ms, f"{model} ({why})")
+            case OutcomeChecked():
+                self._checked(event, at_ms)
             case WorkspaceKept():
                 changes = f"{event.ref}: {event.files} file(s), +{event.insertions} -{event.deletions}"
                 self._new("note", "workspace", at_ms, changes)
             case _:  # the other events are in no transcript, and a new one is not either unless it is added above
                 pass
+
+    def _checked(self, event: OutcomeChecked, at_ms: int) -> None:
+        status: SpanStatus = "done" if event.verified == "passed" else "failed"
+        evidence = "\n".join(map(check_text, event.checks))
+        self._new("note", f"checks {event.verified.replace('_', ' ')}", at_ms, evidence, status=status)
 
     def _new(self, kind: EntryKind, title: str, at_ms: int, text: str, *, status: SpanStatus = "done") -> _Draft:
         place = len(self._drafts)

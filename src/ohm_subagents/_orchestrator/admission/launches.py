@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.backends.interface import BackendSpec
     from ohm_subagents._policy.allowance import RunLimits
     from ohm_subagents._policy.tools import ResolvedTools
+    from ohm_subagents.contract.acceptance import Acceptance
     from ohm_subagents.contract.model_pattern import ModelPattern
     from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.sandbox import SandboxMode
@@ -40,6 +41,7 @@ class Settings(NamedTuple):
         tools, limits: the child tools with their rules, and everything that bounds a run.
         permission: the rule that lets the profile run.
         ceiling: the most that the tools may do.
+        accept: the checks of the outcome, those of the profile and of the call together.
         programs: the versions of the programs that have run the task which this one continues.
     """
 
@@ -56,6 +58,7 @@ class Settings(NamedTuple):
     isolation: Isolation
     is_in_clone: bool
     ceiling: ToolCeiling | None
+    accept: Acceptance | None = None
     programs: Mapping[str, str] = MappingProxyType({})
 
     @property
@@ -96,6 +99,7 @@ def _launch(settings: Settings) -> LaunchRecord:
         permission=settings.permission,
         cwd=str(settings.cwd),
         isolation="clone" if settings.is_in_clone else settings.isolation,
+        accept=settings.accept,
         limits=settings.limits.clocks,
         loop=settings.limits.loop,
         budget=settings.limits.budget,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ohm_subagents._orchestrator.admission import refusals
 from ohm_subagents._orchestrator.admission.answer import unsupported
 from ohm_subagents._orchestrator.admission.call_tools import child_tools, rules_in_force, unasked, ungiven, unruled
+from ohm_subagents._orchestrator.admission.checks import refused_check
 from ohm_subagents._orchestrator.admission.context import label
 from ohm_subagents._orchestrator.admission.inheritance import NOTHING_INHERITED, inheritance
 from ohm_subagents._orchestrator.admission.instructions import instructions
@@ -154,7 +155,7 @@ def plan(
     - the model;
     - settings of the profile that cannot be read, an answer that the backend cannot hand in, a tool of the call that
       the backend cannot give, that is called like another one or is denied, rules for calls that the backend
-      cannot keep, a directory that cannot be read.
+      cannot keep, a check that may not run, a directory that cannot be read.
     """
     prompt = item.prompt if prompt is None else prompt
     found = profile_of(item, prompt, context)
@@ -287,7 +288,9 @@ def _unable(
     if settings.isolation == "clone" and spec is not None and Capability.ATTACHES in spec.capabilities:
         return refusals.unisolated(spec.id)
     unable = resolved.fault or unsupported(profile, spec) or ungiven(asked, resolved, context.child_tools, spec)
-    return unable or unruled(profile, settings.tools, spec, context.config.subagents.requests.unattended)
+    unattended = context.config.subagents.requests.unattended
+    unable = unable or unruled(profile, settings.tools, spec, unattended)
+    return unable or refused_check(settings, resolved, unattended)
 
 
 def _with_finalize(profile: Profile, names: tuple[str, ...]) -> tuple[str, ...]:

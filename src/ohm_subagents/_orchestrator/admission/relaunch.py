@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.backends.interface import BackendSpec
     from ohm_subagents._policy.allowance import RunLimits
     from ohm_subagents._policy.tools import ResolvedTools
+    from ohm_subagents.contract.acceptance import Acceptance
     from ohm_subagents.contract.call_rules import CallRules
     from ohm_subagents.contract.commands import Overrides, StartItem
     from ohm_subagents.contract.launch import LaunchRecord
@@ -69,6 +70,7 @@ class Relaunch:
             limits=self._limits(now.limits),
             cwd=self._cwd(now),
             isolation=self._isolation(now),
+            accept=self._accept(now),
             programs=launch.programs if backend == launch.backend else {},
         )
         told = self._told()
@@ -152,6 +154,16 @@ class Relaunch:
         else:
             self._stricter.append("isolation clone (was none)")
         return "clone"
+
+    def _accept(self, now: Settings) -> Acceptance | None:
+        """Return the checks of the launch, with those that there are now."""
+        former = self._launch.accept
+        both = now.accept if former is None else former.joined(now.accept)
+        if both != now.accept:
+            self._keep("accept", _checks(former), _checks(now.accept))
+        if both != former:
+            self._stricter.append(f"accept {_checks(both)} (was {_checks(former)})")
+        return both
 
     def _cwd(self, now: Settings) -> Path:
         former = self._launch.cwd
@@ -241,6 +253,10 @@ class Relaunch:
 
     def _keep(self, name: str, then: object, now: object) -> None:
         self._kept.append(f"{name} {_shown(then)} (now {_shown(now)})")
+
+
+def _checks(accept: Acceptance | None) -> str:
+    return "no checks" if accept is None else f"{accept}"
 
 
 def _shown(value: object) -> str:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.admission.inheritance import Inheritance
     from ohm_subagents._policy.allowance import RunLimits
     from ohm_subagents._policy.tools import ResolvedTools
+    from ohm_subagents.contract.acceptance import Acceptance
     from ohm_subagents.contract.call_rules import CloneOf
     from ohm_subagents.contract.commands import Overrides
     from ohm_subagents.contract.errors import OhmError
@@ -103,6 +104,7 @@ def settings_of(
             isolation="none" if inherited.clone is not None else _isolation(asked, resolved, config),
             is_in_clone=inherited.clone is not None,
             ceiling=bounds.ceiling,
+            accept=_accept(asked, profile),
         )
     )
 
@@ -113,6 +115,11 @@ def _parent(asked: Overrides, parent: Callable[[], ModelPattern | None]) -> Call
         return parent
     said = parse_model_pattern(asked.parent_model)
     return lambda: said.ok() or parent()
+
+
+def _accept(asked: Overrides, profile: Profile) -> Acceptance | None:
+    """Return the checks of the profile and of the call together."""
+    return asked.accept if profile.accept is None else profile.accept.joined(asked.accept)
 
 
 def _is_strict(asked: Overrides, resolved: ResolvedProfile, config: OhmConfig) -> bool:

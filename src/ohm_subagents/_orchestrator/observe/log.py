@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._orchestrator.observe.logger import HostLogger, SteadyLogger
+from ohm_subagents.contract.acceptance import OutcomeChecked
 from ohm_subagents.contract.events import (
     DiagnosticRaised,
     Event,
@@ -59,6 +60,7 @@ LINES: Final[Mapping[type[Event], LogLine]] = {
     ToolEnded: LogLine("tool.ended", "A tool call ended.", ("tool", "call_id", "tool_status")),
     FileChanged: LogLine("file.changed", "A file was written.", ("path",)),
     WorkspaceKept: LogLine("workspace.kept", "The changes to files of its own are kept.", ("ref", "files")),
+    OutcomeChecked: LogLine("outcome.checked", "The checks of the outcome have run.", ("verified", "attempt")),
     Finalized: LogLine("answer.finalized", "A subagent handed in its answer.", ("final_status",)),
     RequestHeld: LogLine("request.held", "A model request waits for its turn or its budget.", ("provider", "why")),
     RequestReleased: LogLine("request.released", "The model request goes out."),
@@ -134,6 +136,8 @@ def _own(task: Task, event: Event) -> dict[str, object]:  # noqa: C901, PLR0912 
             return {"path": event.path}
         case WorkspaceKept():
             return {"ref": event.ref, "files": event.files}
+        case OutcomeChecked():
+            return {"verified": event.verified, "attempt": event.attempt}
         case Finalized():
             return {"final_status": event.status}
         case RequestHeld():

@@ -11,6 +11,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from ohm_subagents._orchestrator.observe.log import LINES
 from ohm_subagents._orchestrator.observe.observers import Follower
+from ohm_subagents.contract.acceptance import OutcomeChecked
 from ohm_subagents.contract.errors import ErrorCode
 from ohm_subagents.contract.events import (
     FollowUpTaken,
@@ -209,6 +210,8 @@ def _about(task: Task, event: Event) -> dict[str, str | int] | None:
             return {"ohm.request.id": request_id, "ohm.answer": answer.kind, "ohm.answer.by": by}
         case ModelSelected(model=model, why=why):
             return {"gen_ai.request.model": model, "ohm.model.why": why}
+        case OutcomeChecked(verified=verified, attempt=attempt):
+            return {"ohm.verified": verified, "ohm.verified.attempt": attempt}
         case GuardTripped(guard=guard, step=step):
             return {"ohm.guard": guard, "ohm.guard.step": step}
         case TaskQueued() | FollowUpTaken() | RequestReleased():

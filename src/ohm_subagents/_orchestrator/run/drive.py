@@ -7,28 +7,25 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
 
-from ohm_subagents._concurrency.faults import error_text, interrupt_in
+from ohm_subagents._concurrency.faults import interrupt_in
 from ohm_subagents._concurrency.shared_resource import READY_WITHIN_S
+from ohm_subagents._orchestrator.acceptance.outcome import demand_of, not_mended, retold, settled, unaccepted
 from ohm_subagents._orchestrator.call_context import current_context
 from ohm_subagents._orchestrator.finalization import concluded, correction, exhausted
 from ohm_subagents._orchestrator.run.approvals import Approvals
 from ohm_subagents._orchestrator.run.guard import RunGuard
 from ohm_subagents._orchestrator.run.held import box_of
-from ohm_subagents._orchestrator.run.intake import InvalidValueError, bounded, checked_output
 from ohm_subagents._orchestrator.run.parking import lineage, parked
+from ohm_subagents._orchestrator.run.results import checked_answer, failure_of, raised_in
 from ohm_subagents._orchestrator.run.run_request import assembled, run_request
 from ohm_subagents._orchestrator.run.sink import RunSink
 from ohm_subagents._orchestrator.run.sourced_tools import with_sourced_tools
 from ohm_subagents._plugins.backends.attaching import Reattached
-from ohm_subagents._plugins.backends.interface import RunOutput
 from ohm_subagents._plugins.backends.preparation import not_ready
 from ohm_subagents.contract.diagnostics import Diagnostic
-from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.events import DiagnosticRaised, RunStarted, TextDelta
+from ohm_subagents.contract.events import DiagnosticRaised, RunStarted
 from ohm_subagents.contract.outcome import Cancelled, Failed, Succeeded
 from ohm_subagents.contract.result import Err, Ok, Result
-from ohm_subagents.contract.text import encodable
-from ohm_subagents.contract.truncation import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,8 +38,9 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.run.requests import Requests
     from ohm_subagents._orchestrator.run.throttle import Throttle
     from ohm_subagents._orchestrator.run.timers import Timers
-    from ohm_subagents._plugins.backends.interface import Backend
+    from ohm_subagents._plugins.backends.interface import Backend, RunOutput
     from ohm_subagents._plugins.backends.pool import BackendPool, Lease, Opened
+    from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.outcome import Outcome
     from ohm_subagents.workspaces import GitWorkspaces
 
@@ -84,16 +82,17 @@ class Driver:
             stop = interrupt_in(exc)
             if stop is not None:
                 raise stop from None
-            live.record.settle(Failed(error=_raised(live, exc)))
+            live.record.settle(Failed(error=raised_in(live, exc)))
         finally:
             live.record.abandon(OWNER_CLOSED, settled=live.asked.outcome or OWNER_CLOSED)
 
     async def _drain(self, live: LiveTask, begun: Callable[[], None]) -> None:
         """Run each prompt of the inbox, then settle the task.
 
-        A run that did not hand in the answer that its profile demands is followed by one that asks for it. The first
-        prompt decides the outcome of the task. A follow-up that fails is the answer of its own `send` and a diagnostic
-        of the task: what was found before is not thrown away.
+        A run that did not hand in the answer that its profile demands is followed by one that asks for it, and one
+        whose outcome did not pass its checks, where that is wanted, by one that is told of them. The first prompt
+        decides the outcome of the task. A follow-up that fails is the answer of its own `send` and a diagnostic of the
+        task: what was found before is not thrown away.
         """
         while not live.task.is_terminal and (prompt := live.inbox.take()) is not None:
             ended = await self._run(live, prompt, begun)
@@ -103,6 +102,12 @@ class Driver:
                 continue
             if lacking is not None:
                 ended = exhausted(prompt, ended)
+            elif (failures := retold(live.task, prompt, ended)) is not None:
+                live.inbox.correct(prompt, failures, after=ended)
+                continue
+            if (outcome := settled(prompt, ended)) is not ended:
+                live.record.add(DiagnosticRaised(diagnostic=not_mended(ended)))
+                ended = outcome
             live.inbox.answer(prompt)
             if live.asked.outcome is None:
                 live.asked.outcome = ended
@@ -148,13 +153,14 @@ class Driver:
                 if guard.error is not None:  # it answered all the same, before it could be stopped
                     late = Diagnostic(subject="limits", message=guard.error.message)
                     live.record.add(DiagnosticRaised(diagnostic=late))
-                outcome = SUCCEEDED
+                unfit = unaccepted(live.task, plan)
+                outcome = SUCCEEDED if unfit is None else failure_of(unfit, live)
                 live.record.end_run(outcome, output)
             case _ if guard.error is not None:
-                outcome = _failure(guard.error, live)
+                outcome = failure_of(guard.error, live)
                 live.record.cut_run(outcome)
             case Err(error):
-                outcome = _failure(error, live)
+                outcome = failure_of(error, live)
                 live.record.end_run(outcome)
             case None:
                 outcome = WITHDRAWN
@@ -180,7 +186,7 @@ class Driver:
                             live.record.log_crash(exc)
                         raise stop from None
                     live.record.close_calls()
-                    result = Err(_raised(live, exc))
+                    result = Err(raised_in(live, exc))
         finally:
             sink.close()
             live.guard = None
@@ -203,6 +209,11 @@ class Driver:
 
             cool_downs = self._throttle.cool_downs
             backend = RoutedBackend(opened.ok_value, plan.route, cool_downs, record=live.record, guard=guard)
+        demand = demand_of(prompt)
+        if demand is not None:
+            from ohm_subagents._orchestrator.run.checked import CheckedBackend  # noqa: PLC0415  for checks
+
+            backend = CheckedBackend(backend, demand, record=live.record, guard=guard)
         if plan.isolation == "clone":
             isolated = self._isolated(backend, live, plan, guard)
             if isinstance(isolated, Err):
@@ -222,7 +233,7 @@ class Driver:
         text = await assembled(prompt, live.inbox.notices)
         request = replace(run_request(live, plan, text, guard, sink), box=held.ok_value)
         answer: object = await backend.run(request, sink)
-        return _checked(live, prompt, answer)
+        return checked_answer(live, prompt, answer)
 
     def _isolated(
         self, backend: Backend, live: LiveTask, plan: Plan, guard: RunGuard
@@ -255,45 +266,3 @@ class Driver:
                 await opened.ok_value.prepare(plan.profile, plan.spec.model)  # what it cannot make, the run will say
             return opened
         return Err(not_ready(plan.backend))
-
-
-def _checked(live: LiveTask, prompt: QueuedPrompt, answer: object) -> Result[RunOutput, OhmError]:
-    """Return the checked result; of an answer that cannot be recorded, the text is kept."""
-    try:
-        result = checked_output(answer, live.record.redact)
-    except InvalidValueError as invalid:
-        detail = f"{invalid}"
-        match answer:
-            case Ok(RunOutput(text=str(text))) if not live.task.activity.said:
-                live.record.add(TextDelta(text=encodable(str.__str__(text))))
-            case Err(OhmError(message=str(said))):
-                detail = f"{invalid}. It said: {encodable(str.__str__(said))}"
-            case _:
-                pass
-        return Err(_crashed(live, detail))
-    match result:
-        case Ok(output) if not output.summary:
-            summary = prompt.summary(live.record.redact)
-            return Ok(RunOutput(text=output.text, summary=summary, exit_code=output.exit_code))
-        case _:
-            return result
-
-
-def _failure(error: OhmError, live: LiveTask) -> Outcome:
-    if error.code == ErrorCode.TASK_ABORTED:
-        return Cancelled(reason=error.message)
-    return Failed(error=replace(bounded(error, live.record.redact), task_id=live.task.id))
-
-
-def _raised(live: LiveTask, error: BaseException) -> OhmError:
-    """Return the error of a run, or of a task, in which something was raised."""
-    if isinstance(error, anyio.get_cancelled_exc_class()):
-        return _crashed(live, "something that it waited for was cancelled")
-    live.record.log_crash(error)
-    return _crashed(live, error_text(error))
-
-
-def _crashed(live: LiveTask, detail: str) -> OhmError:
-    cut = shortened(live.record.redact(detail), 260)
-    message = f"Task {live.task.id} backend failed: {cut}"
-    return OhmError(code=ErrorCode.BACKEND_FAILED, message=message, task_id=live.task.id, cause=cut)

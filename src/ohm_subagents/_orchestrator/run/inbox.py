@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.admission.plan import Plan
     from ohm_subagents._orchestrator.run.budget_notices import BudgetNotices
     from ohm_subagents._orchestrator.run.task_record import TaskRecord
+    from ohm_subagents.contract.outcome import Outcome
 
 
 class TaskInbox(Inbox):
@@ -112,10 +113,10 @@ class TaskInbox(Inbox):
         self.current = self._waiting.pop(0) if self._waiting else None
         return self.current
 
-    def correct(self, prompt: QueuedPrompt, text: str) -> None:
-        """Put a correction first; its run answers `prompt` as well."""
+    def correct(self, prompt: QueuedPrompt, text: str, *, after: Outcome | None = None) -> None:
+        """Put a correction first, or a retry `after` an outcome; its run answers `prompt` as well."""
         self._taken.append(prompt)
-        self._waiting.insert(0, prompt.correction(text))
+        self._waiting.insert(0, prompt.correction(text, after=after))
 
     def answer(self, prompt: QueuedPrompt) -> None:
         """Answer the prompt whose run has ended, and every follow-up that the run took."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ohm_subagents._orchestrator.run.stream_redactor import StreamRedactor, redacted_answer, redacted_json
+from ohm_subagents.contract.acceptance import OutcomeChecked
 from ohm_subagents.contract.diagnostics import CUT_OFF
 from ohm_subagents.contract.events import (
     AgentEnded,
@@ -29,6 +30,7 @@ from ohm_subagents.contract.requests import AnswerAwaited, AnswerGiven, Approve,
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ohm_subagents.contract.acceptance import CheckResult
     from ohm_subagents.contract.events import Event
     from ohm_subagents.contract.outcome import Outcome
     from ohm_subagents.contract.requests import Answer, Request
@@ -127,6 +129,8 @@ def redacted_event(event: Event, redactor: Redactor) -> Event:
             subject, message = redactor.text(diagnostic.subject), redactor.text(diagnostic.message)
             advice = redactor.text(diagnostic.advice)
             changes["diagnostic"] = replace(diagnostic, subject=subject, message=message, advice=advice, source=source)
+        case OutcomeChecked(checks=checks):
+            changes["checks"] = tuple(_redacted_check(one, redactor) for one in checks)
         case AnswerAwaited(request=request):
             changes["request"] = _redacted_request(request, redactor)
         case AnswerGiven(answer=answer):
@@ -136,6 +140,11 @@ def redacted_event(event: Event, redactor: Redactor) -> Event:
         case _:
             pass
     return replace(event, **changes)
+
+
+def _redacted_check(result: CheckResult, redactor: Redactor) -> CheckResult:
+    text = redactor.text
+    return replace(result, check=text(result.check), why=text(result.why), output=text(result.output))
 
 
 def _redacted_request(request: Request, redactor: Redactor) -> Request:

@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, cast
 
 from pydantic import Discriminator, JsonValue, Tag
 
+from ohm_subagents.contract.acceptance import Acceptance
 from ohm_subagents.contract.commands import (
     AnswerRequest,
     Cancel,
@@ -76,6 +77,8 @@ class WireOverrides:
     """The tools, and the calls, that the task does not have."""
     result_schema: dict[str, JsonValue] | None = field(default=None, hash=False)
     """The JSON schema of the answer."""
+    accept: Acceptance | None = None
+    """Checks of the outcome."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,6 +241,17 @@ def command_of(
             return command
 
 
+_ALIKE: Final = (
+    *("model", "parent_model", "strict_model", "isolation", "backend", "sandbox"),
+    *("limits", "loop", "tool_names", "allow", "deny", "accept"),
+)
+
+
+def _alike(given: Overrides | WireOverrides) -> dict[str, Any]:
+    """Return the choices that travel as they are."""
+    return {name: getattr(given, name) for name in _ALIKE}
+
+
 def _wire_item(item: StartItem, function: Callable[[NamedTool], WireTool]) -> WireItem:
     given = item.overrides
     return WireItem(
@@ -245,20 +259,10 @@ def _wire_item(item: StartItem, function: Callable[[NamedTool], WireTool]) -> Wi
         description=item.description,
         prompt=item.prompt,
         overrides=WireOverrides(
-            model=given.model,
-            parent_model=given.parent_model,
-            strict_model=given.strict_model,
-            isolation=given.isolation,
-            backend=given.backend,
-            sandbox=given.sandbox,
-            limits=given.limits,
-            loop=given.loop,
             cwd=None if given.cwd is None else str(given.cwd),
-            tool_names=given.tool_names,
             functions=tuple(map(function, given.tools)),
-            allow=given.allow,
-            deny=given.deny,
             result_schema=None if given.result_schema is None else dict(given.result_schema),
+            **_alike(given),
         ),
         invocation=item.invocation,
         is_one_shot=item.is_one_shot,
@@ -276,20 +280,10 @@ def _item_of(item: WireItem, redaction: Callable[[], Redactor], function: Callab
         description=item.description,
         prompt=item.prompt,
         overrides=Overrides(
-            model=given.model,
-            parent_model=given.parent_model,
-            strict_model=given.strict_model,
-            isolation=given.isolation,
-            backend=given.backend,
-            sandbox=given.sandbox,
-            limits=given.limits,
-            loop=given.loop,
             cwd=None if given.cwd is None else Path(given.cwd),
             tools=tuple(map(function, given.functions)),
-            tool_names=given.tool_names,
-            allow=given.allow,
-            deny=given.deny,
             result_schema=given.result_schema,
+            **_alike(given),
         ),
         invocation=item.invocation,
         is_one_shot=item.is_one_shot,

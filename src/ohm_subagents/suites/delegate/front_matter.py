@@ -108,6 +108,7 @@ class AgentFrontMatter(SkillKeys, AnswerKeys):
                 agent=agent,
                 finalize=self.finalize,
                 result_schema=self.result_schema,
+                accept=self.accept,
                 source=source,
                 suite=SUITE,
             )

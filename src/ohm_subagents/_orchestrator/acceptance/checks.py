@@ -1,0 +1,96 @@
+"""Run the checks of an outcome, one after the other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from anyio import to_thread
+
+from ohm_subagents._concurrency.event_loop import loop_clock
+from ohm_subagents._orchestrator.acceptance.command import MOST_BYTES, run_command
+from ohm_subagents._orchestrator.acceptance.workspace_file import file_fault
+from ohm_subagents.contract.acceptance import CheckResult
+from ohm_subagents.contract.result import Err
+from ohm_subagents.sandbox.box import Box
+from ohm_subagents.sandbox.choice import box_for
+from ohm_subagents.shell.process import Supervisor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ohm_subagents._orchestrator.acceptance.command import Ran
+    from ohm_subagents._plugins.backends.request import RunRequest
+    from ohm_subagents.contract.acceptance import Acceptance, Check
+
+OUTPUT_CHARS: Final = 2000
+"""So much of the end of a command's output is kept."""
+_GRACE_S: Final = 1.0
+"""A command that is stopped has so long to end by itself."""
+
+
+async def run_checks(
+    acceptance: Acceptance, request: RunRequest, redact: Callable[[str], str]
+) -> tuple[CheckResult, ...]:
+    """Run all checks in the directory of a run, within the time that they have together.
+
+    One that fails ends none of the others: the evidence is whole. `redact` is applied to output before it is cut.
+    """
+    async with Supervisor.open(grace_s=_GRACE_S) as supervisor:
+        return await Checks(acceptance, request, supervisor, redact).run()
+
+
+class Checks:
+    """The checks of one outcome, while they run."""
+
+    def __init__(
+        self, acceptance: Acceptance, request: RunRequest, supervisor: Supervisor, redact: Callable[[str], str]
+    ) -> None:
+        self._acceptance = acceptance
+        self._request = request
+        self._supervisor = supervisor
+        self._redact = redact
+        self._now = loop_clock()
+        self._until = self._now() + acceptance.seconds
+
+    async def run(self) -> tuple[CheckResult, ...]:
+        """Run each check, in order."""
+        results: list[CheckResult] = []
+        for check in self._acceptance.checks:
+            began = self._now()
+            result = await (self._file(check) if check.kind == "file" else self._command(check))
+            results.append(replace(result, duration_ms=round((self._now() - began) * 1000)))
+        return tuple(results)
+
+    async def _file(self, check: Check) -> CheckResult:
+        look = partial(file_fault, self._request.cwd, check.target)
+        fault = await to_thread.run_sync(look, abandon_on_cancel=True)
+        return CheckResult(check=f"{check}", verdict="failed" if fault else "passed", why=fault or "")
+
+    async def _command(self, check: Check) -> CheckResult:
+        seconds = self._until - self._now()
+        if seconds <= 0:
+            why = f"No time was left: all checks together may take {self._acceptance.seconds} s."
+            return CheckResult(check=f"{check}", verdict="not_run", why=why)
+        box = await box_for(self._request.spec.sandbox, self._request.cwd, self._request.env)
+        if isinstance(box, Err):
+            return CheckResult(check=f"{check}", verdict="not_run", why=box.err_value.message)
+        held = box.ok_value if isinstance(box.ok_value, Box) else None  # else the run has said that there is none
+        ran = await run_command(self._supervisor, check.target, self._request, seconds, held)
+        if isinstance(ran, Err):
+            return CheckResult(check=f"{check}", verdict="not_run", why=ran.err_value.message)
+        return self._result(check, ran.ok_value)
+
+    def _result(self, check: Check, ran: Ran) -> CheckResult:
+        output = self._redact(ran.output)[-OUTPUT_CHARS:].strip()
+        result = CheckResult(check=f"{check}", verdict="failed", output=output)
+        match ran.how:
+            case "ended" if ran.code == 0:
+                return replace(result, verdict="passed", exit_code=0)
+            case "ended":
+                return replace(result, why=f"It ended with exit code {ran.code}.", exit_code=ran.code)
+            case "late":
+                return replace(result, why=f"It was stopped: all checks may take {self._acceptance.seconds} s in all.")
+            case "flooding":
+                return replace(result, why=f"It was stopped: it wrote more than {MOST_BYTES // 2**20} MiB.")
