@@ -213,6 +213,18 @@ async def test_a_wrong_token_is_one_sentence_and_ray_tries_it_no_more(cluster, t
     assert said.stderr.count(b"InvalidAuthToken") <= 1, "Ray itself would write one line a second"
 
 
+async def test_ray_that_was_imported_too_early_is_told_with_the_two_ways_out(cluster, tmp_path):
+    hers = {"RAY_AUTH_MODE", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"}
+    env = {name: value for name, value in cluster.env.items() if name not in hers}
+    env["PYTHONPATH"] = f"{Path(ray_submitter.__file__).parent}"
+    said = await anyio.run_process([sys.executable, "-c", f"import ray\n{WITH_A_TOKEN}", f"{tmp_path}"], env=env)
+    assert said.stdout.decode() == (
+        "This program imported ray before its first run on the backend 'ray', and without RAY_AUTH_MODE=token and "
+        "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER=0 in its environment, which Ray reads at that moment alone. Set both in the "
+        "environment of the program, or import ray after that run.\n"
+    )
+
+
 async def test_a_program_that_gets_sigterm_ends_by_it_and_says_nothing_of_ray(cluster, tmp_path):
     command = [sys.executable, ray_submitter.__file__, f"{tmp_path}", '["count 300"]', "{}"]
     async with await anyio.open_process(command, env=cluster.env) as submitter:

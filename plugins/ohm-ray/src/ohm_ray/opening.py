@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from contextlib import asynccontextmanager
 from importlib import import_module
 from pathlib import Path
@@ -50,6 +51,7 @@ class _Connection:
         self._is_ours = False
         self._variables: dict[str, str | None] = {}
         self._directory: Directory | None = None
+        self._has_imported = False
 
     def join(self, address: str, env: Mapping[str, str]) -> Result[ModuleType, OhmError]:
         """Return Ray, connected to the cluster. Blocks: to start a cluster takes some seconds."""
@@ -73,6 +75,7 @@ class _Connection:
                 self._disconnect()
 
     def _connect(self, address: str, env: Mapping[str, str]) -> OhmError | None:
+        is_late = self._is_late(address)
         self._set("RAY_USAGE_STATS_ENABLED", "0")
         self._set(MODE, "token")
         self._set(RECONNECTS, f"{FOR_EVER_S}")
@@ -83,11 +86,17 @@ class _Connection:
                 f"The cluster '{address}' is not joined without a token.",
                 f"Set {TOKEN} to the token that the cluster was started with, or {TOKEN_FILE} to a file that has it.",
             )
-        if address == LOCAL or address.startswith(_LOOPBACK_HOSTS):
+        if _is_on_loopback(address):
             self._set(LOOPBACK, "0")  # else it listens on all interfaces, whatever address it is given
         ray = _ray()
         if ray.is_initialized():
             return None
+        if is_late:
+            return unreachable(
+                f"This program imported ray before its first run on the backend 'ray', and without {MODE}=token and "
+                f"{LOOPBACK}=0 in its environment, which Ray reads at that moment alone.",
+                "Set both in the environment of the program, or import ray after that run.",
+            )
         if address != LOCAL and (refused := _refused(ray, address)) is not None:
             return refused
         log = logging.getLogger("ray")
@@ -108,6 +117,12 @@ class _Connection:
         finally:
             log.setLevel(level)
         return None
+
+    def _is_late(self, address: str) -> bool:
+        """Return True if somebody else has imported Ray, with other settings than it is to have."""
+        self._has_imported = self._has_imported or "ray" not in sys.modules
+        wanted = {MODE: "token"} | ({LOOPBACK: "0"} if _is_on_loopback(address) else {})
+        return not self._has_imported and any(os.environ.get(name) != one for name, one in wanted.items())  # noqa: TID251
 
     def _of_local(self) -> dict[str, Any]:
         self._directory = Directory()
@@ -169,6 +184,10 @@ async def opened(
     finally:
         with CancelScope(shield=True):
             await to_thread.run_sync(_connection.leave)
+
+
+def _is_on_loopback(address: str) -> bool:
+    return address == LOCAL or address.startswith(_LOOPBACK_HOSTS)
 
 
 def _refused(ray: ModuleType, address: str) -> OhmError | None:
