@@ -7,6 +7,7 @@ import sys
 
 import anyio
 import full_disk
+import isolated_owner
 import pytest
 import workspace_holder
 from forking import forked
@@ -246,6 +247,32 @@ async def test_a_killed_process_leaves_a_clone_that_the_next_one_sweeps(workspac
     await GitWorkspaces(tmp_path / "cache", ENV).begin(parent, "task_1")
     assert names(tmp_path / "cache") == []
     assert not is_there(directory)
+
+
+def ended(*words):
+    """Return the lines that a process with a task says until it ends, or is killed."""
+    with forked(isolated_owner.__file__, *words) as child:
+        lines = child.stdout.read().split()
+        child.wait()
+    return lines
+
+
+@pytest.mark.slow
+async def test_whenever_a_process_is_killed_the_files_stay_and_the_work_is_kept_by_the_next_one(tmp_path):
+    whole = repository(tmp_path / "whole", a="one\n")
+    _, count = ended(f"{whole}", f"{tmp_path / 'of whole'}", "0")
+    for step in range(1, int(count) + 1, 2):
+        parent, root = repository(tmp_path / f"parent{step}", a="one\n"), tmp_path / f"cache{step}"
+        write(parent, b="untracked\n")
+        before = fingerprint(parent)
+        said = ended(f"{parent}", f"{root}", f"{step}")
+        assert said in ([], ["worked"])
+        workspaces = GitWorkspaces(root, ENV)
+        begun = (await workspaces.begin(parent, "task_1")).unwrap()
+        assert git(parent, "show", f"{begun.commit}:a") == ("by the task" if said else "one"), step
+        assert git(parent, "show", f"{begun.commit}:b") == "untracked", step
+        assert names(root) == [], step
+        assert fingerprint(parent) == before, step
 
 
 async def test_what_a_task_did_is_taken_into_files_that_differ_from_the_last_commit(workspaces, tmp_path):
