@@ -1,5 +1,6 @@
 """Every code that the library has is what some caller gets, with the category that it declares."""
 
+import os
 import sys
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -146,6 +147,22 @@ async def without_git():
     plugin = Remotely(ScriptedBackend(Step(text="done")), clones=GitWorkspaces(Path("/dev/null"), {"PATH": ""}))
     async with Ohm.open(env=HERMETIC, config={"subagentBackend": "scripted"}, plugins=[plugin]) as ohm:
         return (await ohm.run("finder", "p")).err_value
+
+
+async def escaped():
+    """It works in a clone, and a call of it names the directory of its parent, which has changed."""
+    with TemporaryDirectory() as folder:
+
+        async def act(_request, sink):
+            sink.emit(ToolStarted(call_id="1", tool="bash", args=f"touch {folder}/work/new"))
+            await anyio.Path(folder, "work", "new").touch()
+            return "done"
+
+        await anyio.Path(folder, "work").mkdir()
+        env = HERMETIC | {"PATH": os.environ["PATH"], "XDG_CACHE_HOME": f"{folder}/cache"}
+        config, plugins = {"subagentBackend": "acting"}, [ActingBackend(act)]
+        async with Ohm.open(cwd=Path(folder, "work"), env=env, config=config, plugins=plugins) as ohm:
+            return (await ohm.run("finder", "p", isolation="clone")).err_value
 
 
 async def raising_tool(**arguments):
@@ -421,6 +438,7 @@ TRIGGERS = {
     ErrorCode.DEPTH_EXCEEDED: nested,
     ErrorCode.RUNNER_LOST: without_runner,
     ErrorCode.WORKSPACE_FAILED: without_git,
+    ErrorCode.WORKSPACE_ESCAPED: escaped,
     ErrorCode.OWNED_ELSEWHERE: owned_by_another,
     ErrorCode.SERVER_UNREACHABLE: served,
     ErrorCode.NOT_SERVED: lambda: served_here(model=5),

@@ -8,9 +8,10 @@ from acting import ActingBackend
 from git_trees import fingerprint, git, repository, write
 
 from ohm_subagents import ErrorCode, Ohm
-from ohm_subagents.contract import TextDelta
+from ohm_subagents.contract import TextDelta, ToolStarted
 from ohm_subagents.plugin import Err, OhmError
 from ohm_subagents.testing import HERMETIC, EventLog
+from ohm_subagents.workspaces import Landings
 
 pytestmark = pytest.mark.anyio
 
@@ -256,3 +257,46 @@ async def test_a_run_without_a_place_for_clones_fails_in_a_sentence_and_leaves_n
             await ohm.run("finder", "p", isolation="worktree")
     assert "neither XDG_CACHE_HOME nor HOME is set" in error.message
     assert git(parent, "for-each-ref", "refs/ohm") == ""
+
+
+async def test_a_change_of_the_parent_that_a_call_has_named_fails_the_task_and_says_what_changed(tmp_path, parent):
+    async def act(request, sink):
+        (request.cwd / "a").write_text("in the clone\n")
+        sink.emit(ToolStarted(call_id="1", tool="bash", args=f'{{"command": "cd {parent} && git commit -qam x"}}'))
+        git(parent, "commit", "-qam", "x")
+        write(parent, d="escaped\n")
+        return "done"
+
+    async with opened(tmp_path, parent, act) as ohm:
+        error = (await ohm.run("finder", "p", isolation="clone")).unwrap_err()
+    assert error.code == ErrorCode.WORKSPACE_ESCAPED
+    assert "has called bash there" in error.message
+    assert "not landed: refs/heads/main, the index, d." in error.message
+    assert git(parent, "show", f"refs/ohm/{error.task_id}:a") == "in the clone"
+
+
+async def test_a_change_of_the_parent_by_nobody_known_is_told_and_costs_no_answer(tmp_path, parent):
+    async def act(request, sink):
+        sink.emit(ToolStarted(call_id="1", tool="bash", args=f'{{"command": "ls {parent}-beside {request.cwd}"}}'))
+        write(parent, a="by the user\n")
+        return "done"
+
+    async with opened(tmp_path, parent, act) as ohm:
+        envelope = (await ohm.run("finder", "p", isolation="clone")).unwrap()
+    assert [one for one in envelope.diagnostics if "not landed: a; nothing that it did names them" in one]
+
+
+async def test_what_lands_meanwhile_is_no_change_by_the_task(tmp_path, parent):
+    landings = Landings.of(env(tmp_path)).unwrap()
+
+    async def act(request, _sink):
+        if request.prompt == "second":
+            assert (await landings.land(parent, first.task_id)).unwrap().landed == "clean"
+            return "done"
+        return await changing(request, _sink)
+
+    async with opened(tmp_path, parent, act) as ohm:
+        first = (await ohm.run("finder", "first", isolation="clone")).unwrap()
+        second = (await ohm.run("finder", "second", isolation="clone")).unwrap()
+    assert (parent / "a").read_text() == "changed\nagain\n"
+    assert second.diagnostics is None

@@ -81,9 +81,7 @@ class ErrorCode(StrEnum):
     # What the configuration and the policy say
     CONFIG_INVALID = _code("task_config_load_failed", Category.RUNTIME, "ohm.json cannot be read: nothing starts.")
     PROFILE_INVALID = _code("profile_invalid", Category.VALIDATION, "A profile file cannot be used.")
-    PROFILE_TOOLS_CONFLICT = _code(
-        "profile_tools_conflict", Category.VALIDATION, "An agent profile has both `tools` and `excludeTools`."
-    )
+    PROFILE_TOOLS_CONFLICT = _code("profile_tools_conflict", Category.VALIDATION, "Both `tools` and `excludeTools`.")
     PROFILE_SKILLS_CONFLICT = _code(
         "profile_skills_conflict", Category.VALIDATION, "An agent profile names skills and has `noSkills`."
     )
@@ -146,6 +144,7 @@ class ErrorCode(StrEnum):
     SANDBOX_UNAVAILABLE = _code("sandbox_unavailable", Category.POLICY, "A required sandbox cannot be had here.")
     WORKSPACE_FAILED = _code("workspace_failed", Category.RUNTIME, "A workspace cannot be made, or its work be kept.")
     LANDING_CONFLICT = _code("landing_conflict", Category.RUNTIME, "What a task changed does not fit; nothing landed.")
+    WORKSPACE_ESCAPED = _code("workspace_escaped", Category.POLICY, "A task in a clone has changed its parent's files.")
     NOTHING_TO_LAND = _code("nothing_to_land", Category.VALIDATION, "A task has no changes that could land.")
     BACKEND_FAILED = _code("task_backend_execution_failed", Category.RUNTIME, "The backend failed or raised.")
     BACKEND_TIMEOUT = _code(

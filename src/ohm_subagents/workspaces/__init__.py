@@ -10,6 +10,7 @@ from ohm_subagents.contract.workspace import Conflict, Hunk, Landing
 from ohm_subagents.workspaces.clone import OpenClone
 from ohm_subagents.workspaces.git_workspaces import GitWorkspaces
 from ohm_subagents.workspaces.landings import Landings
+from ohm_subagents.workspaces.parent import Parent
 from ohm_subagents.workspaces.work import Beginning, Work, ref_of
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Landing",
     "Landings",
     "OpenClone",
+    "Parent",
     "Work",
     "ref_of",
 ]

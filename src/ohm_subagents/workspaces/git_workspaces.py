@@ -22,8 +22,9 @@ from ohm_subagents.workspaces.failure import WorkspaceError, error_of
 from ohm_subagents.workspaces.git import Git
 from ohm_subagents.workspaces.interruption import is_interrupted, landing_alone, mended
 from ohm_subagents.workspaces.notes import read_note, write_note
+from ohm_subagents.workspaces.parent import Parent, changes, seen
 from ohm_subagents.workspaces.places import private_directory, remove
-from ohm_subagents.workspaces.snapshot import snapshot
+from ohm_subagents.workspaces.snapshot import head_of, snapshot
 from ohm_subagents.workspaces.source import Source, is_repository, source_of
 from ohm_subagents.workspaces.unkept import saved, set_aside
 from ohm_subagents.workspaces.view import View
@@ -137,6 +138,22 @@ class GitWorkspaces:
         except (WorkspaceError, OSError) as why:
             return Err(error_of(why))
         return Ok(None)
+
+    async def parent(self, directory: Path) -> Result[Parent, OhmError]:
+        """Look at what no task in a clone may change."""
+        try:
+            async with self._viewed(directory) as view:
+                return Ok(await seen(view))
+        except (WorkspaceError, OSError) as why:
+            return Err(error_of(why))
+
+    async def changed(self, directory: Path, before: Parent) -> list[str]:
+        """Name what of it has changed since, and has not landed."""
+        try:
+            async with self._viewed(directory) as view:
+                return await changes(view, before)
+        except (WorkspaceError, OSError) as why:
+            return [f"its repository ({error_of(why).message.rstrip('.')})"]
 
     @asynccontextmanager
     async def clone(self, beginning: Beginning, name: str = "") -> AsyncGenerator[Result[OpenClone, OhmError]]:
@@ -256,14 +273,6 @@ _PLAINLY: Final = (*("-q", "--no-tags", "--no-write-fetch-head", "--no-auto-main
 
 async def _raise(why: Exception) -> bytes:
     raise why
-
-
-async def head_of(view: View) -> str | None:
-    """Return the commit of HEAD; None before the first one. Raises `WorkspaceError` if it is missing."""
-    head = await view.says("rev-parse", "-q", "--verify", "HEAD")
-    if head is not None:
-        await view.run("cat-file", "-e", f"{head}^{{commit}}")
-    return head
 
 
 def _within(directory: Path, top: Path) -> str:

@@ -13,12 +13,12 @@ from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.workspace import Conflict, Landing
 from ohm_subagents.workspaces.failure import WorkspaceError, error_of
-from ohm_subagents.workspaces.git_workspaces import GitWorkspaces, head_of
+from ohm_subagents.workspaces.git_workspaces import GitWorkspaces
 from ohm_subagents.workspaces.interruption import is_interrupted, landing_alone, mended, place_of
 from ohm_subagents.workspaces.merging import merged
 from ohm_subagents.workspaces.places import remove
 from ohm_subagents.workspaces.replacement import JOURNAL, Change, Landed, Replacement, forget, take_back
-from ohm_subagents.workspaces.snapshot import snapshot
+from ohm_subagents.workspaces.snapshot import head_of, snapshot
 from ohm_subagents.workspaces.work import BASE, LANDED, ref_of
 from ohm_subagents.workspaces.working_files import ChangedMeanwhile, Version
 

@@ -54,6 +54,14 @@ class _Changes:
                 self.files.add(within + name)
 
 
+async def head_of(view: View) -> str | None:
+    """Return the commit of HEAD; None before the first one. Raises `WorkspaceError` if it is missing."""
+    head = await view.says("rev-parse", "-q", "--verify", "HEAD")
+    if head is not None:
+        await view.run("cat-file", "-e", f"{head}^{{commit}}")
+    return head
+
+
 async def snapshot(view: View, message: str, *, head: str | None) -> Snapshot:
     """Return a commit of the working tree on top of `head`, or `head` itself where nothing differs.
 

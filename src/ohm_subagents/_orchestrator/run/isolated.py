@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -14,7 +15,7 @@ from ohm_subagents._orchestrator.call_context import current_context
 from ohm_subagents.contract.call_rules import CloneOf
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.events import DiagnosticRaised
+from ohm_subagents.contract.events import DiagnosticRaised, ToolStarted
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.tool_ceiling import cloned, cloned_delegation
 from ohm_subagents.contract.workspace import WorkspaceKept
@@ -22,6 +23,7 @@ from ohm_subagents.contract.workspace import WorkspaceKept
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractAsyncContextManager
+    from pathlib import Path
 
     from pydantic import JsonValue
 
@@ -32,10 +34,13 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.backends.request import RunRequest
     from ohm_subagents._plugins.backends.sink import Sink
     from ohm_subagents.contract.call_rules import CallRules
+    from ohm_subagents.contract.events import RunEvent
     from ohm_subagents.contract.profile import Decision
     from ohm_subagents.contract.task import Task
-    from ohm_subagents.workspaces import Beginning, GitWorkspaces, OpenClone
+    from ohm_subagents.workspaces import Beginning, GitWorkspaces, OpenClone, Parent
 
+_SHOWN: Final = 20
+"""The changes of the parent that are named."""
 _UNCLONED: Final = frozenset({"PWD", "OLDPWD", "INIT_CWD", "GIT_PREFIX", "GIT_NAMESPACE", "GIT_CEILING_DIRECTORIES"})
 """Variables that say where another process works."""
 _OF_GIT: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_", "GIT_OBJECT_", "GIT_ALTERNATE_")
@@ -68,11 +73,16 @@ class IsolatedBackend:
             if isinstance(begun, Err):
                 return begun
             beginning = begun.ok_value
+            before = await self._workspaces.parent(request.cwd)
+            if isinstance(before, Err):
+                return before
             async with self._workspaces.clone(beginning, f"{beginning.top} {request.session_id}") as clone:
                 if isinstance(clone, Err):
                     return clone
                 has_begun = True
-                return await self._worked(request, sink, beginning, clone.ok_value)
+                watch = _Watch(sink, beginning.top)
+                result = await self._worked(request, watch, beginning, clone.ok_value)
+                return await self._checked(result, watch, beginning, before.ok_value)
         finally:
             self._guard.resume()
             if not has_begun:
@@ -99,6 +109,29 @@ class IsolatedBackend:
                 sink.emit(DiagnosticRaised(diagnostic=Diagnostic(subject="workspace", message=f"{lost}")))
         return result if lost is None or isinstance(result, Err) else Err(lost)
 
+    async def _checked(
+        self, result: Result[RunOutput, OhmError], watch: _Watch, beginning: Beginning, before: Parent
+    ) -> Result[RunOutput, OhmError]:
+        """Tell of what has changed in the files of the parent: an error if a call of the run has named them."""
+        changes = await self._workspaces.changed(beginning.directory, before)
+        if not changes:
+            return result
+        more = f" and {len(changes) - _SHOWN} more" if len(changes) > _SHOWN else ""
+        what = f"{', '.join(changes[:_SHOWN])}{more}"
+        if watch.call and isinstance(result, Ok):
+            return Err(
+                OhmError(
+                    code=ErrorCode.WORKSPACE_ESCAPED,
+                    message=f"The task works in a clone of '{beginning.top}', and has called {watch.call} there. "
+                    f"Changed meanwhile, and not landed: {what}.",
+                    advice="Look at these changes, and take back what is not yours. What it did in its clone is kept.",
+                )
+            )
+        by = f"it has called {watch.call} there" if watch.call else "nothing that it did names them"
+        told = f"Of '{beginning.top}' has changed while the task ran in a clone, and not landed: {what}; {by}."
+        watch.emit(DiagnosticRaised(diagnostic=Diagnostic(subject="workspace", message=told, severity="info")))
+        return result
+
     def _enter(self, clone: CloneOf | None) -> None:
         """Let what the run starts work in a clone too."""
         self._live.clone = clone
@@ -116,6 +149,21 @@ class IsolatedBackend:
                 )
             )
         return None
+
+
+class _Watch:
+    """The sink of a run in a clone, which notes the first call of a tool that names the parent's files."""
+
+    def __init__(self, sink: Sink, top: Path) -> None:
+        self._sink = sink
+        self._named = re.compile(rf"{re.escape(f'{top}')}(?![\w.-])")
+        self.call = ""
+        """The name of the tool."""
+
+    def emit(self, event: RunEvent) -> None:
+        if isinstance(event, ToolStarted) and not self.call and self._named.search(f"{event.args}"):
+            self.call = event.tool
+        self._sink.emit(event)
 
 
 class _ClonedGate:
