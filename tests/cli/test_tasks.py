@@ -94,7 +94,10 @@ async def test_those_that_are_stuck_or_wait_for_an_answer_are_found(ohm) -> None
             done = await to_thread.run_sync(partial(ohm, "tasks", "--status", status))
             assert [line.split()[1] for line in done.stdout.splitlines()] == [found]
         stuck = await to_thread.run_sync(partial(ohm, "tasks", "--status", "stuck", "--limit", "1"))
+        tree = (await to_thread.run_sync(partial(ohm, "task", "task_lead"))).stdout.partition("\n\n")[0].splitlines()
     assert (stuck.stderr, "running, stuck, pid " in stuck.stdout) == ("", True)
+    assert ["stuck for" in line for line in tree] == [False, False, False, True]
+    assert tree[-1].startswith("    ")
 
 
 def test_a_limit_says_how_many_more_there_are(ohm) -> None:

@@ -25,6 +25,19 @@ ROWS = [
 ]
 
 
+def asked() -> FleetRow:
+    task = apply(
+        queued_task("task_1", profile="p1", description="Find where output is cut"), RunStarted(prompt="p"), at_ms=9_000
+    )
+    task = apply(task, UsageAdded(usage=Usage(requests=3, cost_usd=Decimal("0.2"))), at_ms=9_000)
+    place = {"task_id": task.id, "session_id": task.session_id, "path": (task.id,), "profile": "p1"}
+    task = apply(task, AnswerAwaited(request=Request(id="req_1", **place)), at_ms=9_000)
+    return FleetRow(ListedTask.of(task), "pid 18053", task)
+
+
+ASKED = [asked()]
+
+
 def drawn(sort, *, width=80, height=10):
     return fleet_lines(ROWS, sort=sort, now_ms=70_000, width=width, height=height, theme=PLAIN)
 
@@ -40,10 +53,25 @@ def test_tasks_are_sorted_by_what_is_asked_for() -> None:
 
 
 def test_sums_heads_clocks_and_costs_are_told() -> None:
-    sums, heads, first, *_ = drawn("time")
+    sums, heads, first, *_ = drawn("time", width=120)
     assert sums == "3 tasks, 3 running · $0.6000 · sorted by time"
     assert heads.split() == ["profile", "state", "process", "time", "requests", "tokens", "cost", "task"]
     assert first.split()[1:9] == ["p2", "running", "pid", "7", "1m", "05s", "2", "3,000"]
+
+
+def test_state_time_cost_and_title_have_room_on_a_narrow_screen() -> None:
+    at_80, at_60 = (
+        [line.rstrip() for line in fleet_lines(ASKED, sort="time", now_ms=70_000, width=width, height=9, theme=PLAIN)]
+        for width in (80, 60)
+    )
+    assert at_80[1:] == [
+        "   profile  state                  time     cost  task",
+        "⠇  p1       waits for an answer  1m 01s  $0.2000  Find where output is cut · ta…",
+    ]
+    assert at_60[1:] == [
+        "   state                  time     cost  task",
+        "⠇  waits for an answer  1m 01s  $0.2000  Find where output…",
+    ]
 
 
 def test_the_title_comes_before_the_id_and_the_state_is_told_in_words() -> None:
@@ -55,7 +83,7 @@ def test_the_title_comes_before_the_id_and_the_state_is_told_in_words() -> None:
     asking = apply(asking, AnswerAwaited(request=request), at_ms=5_000)
     rows = [FleetRow(ListedTask.of(task), "pid 7", task) for task in (quiet, asking)]
     first, second = fleet_lines(rows, sort="time", now_ms=70_000, width=200, height=9, theme=PLAIN)[2:]
-    assert "quiet for 1m 05s" in first
+    assert "stuck for 1m 05s" in first
     assert first.endswith("Look · task_1")
     assert "waits for an answer" in second
 

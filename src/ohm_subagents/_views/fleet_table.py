@@ -26,6 +26,10 @@ _HEADS: Final = ("", "profile", "state", "process", "time", "requests", "tokens"
 _LEFT: Final = frozenset({0, 1, 2, 3, 8})
 """The columns that begin at the left; numbers end at the right."""
 _LONGEST: Final = 24
+_SPARE: Final = (5, 3, 6, 1)
+"""The columns that go where there is no room, the first one first."""
+_LEAST_TITLE: Final = 24
+_GAP: Final = 2
 
 
 class FleetRow(NamedTuple):
@@ -44,7 +48,8 @@ def fleet_lines(
 ) -> list[str]:
     """Draw a line of sums, one of heads, and one for each task, in at most `height` lines of `width` cells.
 
-    What a task used is that of its whole tree; the sums count each task once.
+    What a task used is that of its whole tree; the sums count each task once. Where titles have no room, other columns
+    give theirs: first requests, processes and tokens, then profiles.
     """
     used = sum((row.task.usage for row in rows), NOTHING_USED)
     running = sum(row.task.status == "running" for row in rows)
@@ -56,11 +61,13 @@ def fleet_lines(
     waiting = {row.task.parent for row in rows if not row.task.is_terminal}
     table = [_HEADS, *(_written(row, now_ms, is_patient=row.task.id in waiting) for row in shown)]
     widths = [max(cells(line[at]) for line in table) for at in range(len(_HEADS) - 1)]
+    kept = _fitting(widths, width)
     lines = [painted([("bold", sums)], width, theme)]
     for line, row in zip(table, (None, *shown), strict=True):
         padded = [
             text + " " * (space - cells(text)) if at in _LEFT else " " * (space - cells(text)) + text
             for at, (text, space) in enumerate(zip(line, (*widths, 0), strict=True))
+            if at in kept
         ]
         token = "muted" if row is None else STATUS_TOKENS[row.task.status]
         lines.append(
@@ -69,6 +76,16 @@ def fleet_lines(
     if len(shown) < len(ordered):
         lines.append(painted([("dim", f"… and {len(ordered) - len(shown)} more")], width, theme))
     return lines[: max(1, height)]
+
+
+def _fitting(widths: Sequence[int], width: int) -> set[int]:
+    """Return the columns that leave room for a title."""
+    kept = {*range(len(_HEADS))}
+    for column in _SPARE:
+        if sum(widths[at] + _GAP for at in kept if at < len(widths)) + _LEAST_TITLE <= width:
+            break
+        kept.remove(column)
+    return kept
 
 
 def _key(row: FleetRow, sort: FleetSort, now_ms: int) -> tuple[float, str]:
@@ -90,7 +107,7 @@ def _state(row: FleetRow, now_ms: int, *, is_patient: bool) -> str:
     if row.work is None or concern is None:
         return row.task.status
     return (
-        "waits for an answer" if concern == "waiting" else f"quiet for {clock_text(quiet_ms(row.work, now_ms=now_ms))}"
+        "waits for an answer" if concern == "waiting" else f"stuck for {clock_text(quiet_ms(row.work, now_ms=now_ms))}"
     )
 
 

@@ -56,6 +56,8 @@ class LiveTask(NamedTuple):
     """The model request that waits; None while none does."""
     depth: int = 0
     """The number of shown tasks that it is below."""
+    is_patient: bool = False
+    """True while it waits for a task that it has started: such a one is not stuck."""
 
 
 def task_block(
@@ -93,13 +95,13 @@ def brief_line(
 ) -> str:
     """Draw a task in one line with what it does now, or how it ended; without its type if others have the same."""
     width = max(MIN_WIDTH, width)
-    head, tail = _head(live, now_ms, is_chosen=is_chosen), _facts(live, now_ms, width // 4)
+    head, tail = _head(live, now_ms, is_chosen=is_chosen), _facts(live, now_ms, width // 3)
     title = _title(live.task, max(_LEAST_TITLE, width * 2 // 5 - span_cells(head)), with_kind=with_kind)
     return painted([*head, *title, *tail, ("dim", " · "), *_activity(live, now_ms)], width, theme)
 
 
 def _facts(live: LiveTask, now_ms: int, room: int) -> list[Span]:
-    return work_facts(live.task, now_ms=now_ms, room=room, is_held=live.held is not None)
+    return work_facts(live.task, now_ms=now_ms, room=room, is_held=live.held is not None or live.is_patient)
 
 
 def _head(live: LiveTask, now_ms: int, *, is_chosen: bool = False) -> list[Span]:

@@ -33,6 +33,8 @@ def screen_lines(
     Where there is room for none of some, those that have settled are left out first. `chosen` is the id of the task
     that is marked.
     """
+    awaited = {one.task.assignment.parent for one in tasks if not one.task.is_terminal}
+    tasks = [one._replace(is_patient=one.is_patient or one.task.id in awaited) for one in tasks]
     if len(tasks) == 1:
         return task_block(tasks[0], now_ms=now_ms, width=width, height=height, theme=theme)
     shown = _fitting(tasks, height - 1)

@@ -1,4 +1,4 @@
-"""The progress of a task in numbers: time, tool calls, cost, what is left, tokens, todos."""
+"""The progress of a task in numbers: time, todos, cost, what is left, tool calls, tokens."""
 
 from __future__ import annotations
 
@@ -24,23 +24,24 @@ _QUIET_MS: Final = 30_000
 
 
 def work_facts(task: Task, *, now_ms: int, room: int, is_held: bool) -> list[Span]:
-    """Return what is known of the work in numbers, as much as fits; the time first."""
+    """Return what is known of the work in numbers, as much as fits; first the time, and for how long it is stuck."""
     usage, account = task.activity.tree_usage, task.activity.account
     tokens = usage.input_tokens + usage.output_tokens
-    texts = [_time(task, now_ms), *_todos(task)]
-    texts += [counted(usage.tool_calls, "tool")] if usage.tool_calls else []
+    texts = _todos(task)
     texts += [] if usage.cost_usd is None else [cost_text(usage.cost_usd)]
     left = "" if task.is_terminal else remaining_text(account, at_ms=now_ms)
     texts += [f"{left} left"] if left else []
+    texts += [counted(usage.tool_calls, "tool")] if usage.tool_calls else []
     texts += [f"{tokens:,} tokens"] if tokens else []
     texts += [one_line(f"{task.route.provider}/{task.route.model}")] if task.route.model != UNAVAILABLE else []
-    spans: list[Span] = []
+    spans: list[Span] = [("dim", f" · {_time(task, now_ms)}")]
+    if not is_held and (quiet := quiet_ms(task, now_ms=now_ms)):
+        spans.append(("warning", f" · stuck for {clock_text(quiet)}"))
+        room += span_cells(spans[1:])
     for text in texts:
-        if spans and span_cells(spans) + len(text) + 3 > room:
+        if span_cells(spans) + len(text) + 3 > room:
             break
         spans.append(("dim", f" · {text}"))
-    if not is_held and (quiet := quiet_ms(task, now_ms=now_ms)):
-        spans.append(("warning", f" · quiet for {clock_text(quiet)}"))
     return spans
 
 

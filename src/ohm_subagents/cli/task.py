@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -31,6 +32,7 @@ from ohm_subagents.contract.truncation import WHOLE
 from ohm_subagents.store import TaskQuery
 from ohm_subagents.views import (
     PLAIN,
+    LiveTask,
     duration_text,
     printable,
     task_envelope,
@@ -41,7 +43,7 @@ from ohm_subagents.views import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
 
     from ohm_subagents.config import OhmConfig
     from ohm_subagents.contract.commands import Op
@@ -51,6 +53,8 @@ if TYPE_CHECKING:
 
 View: TypeAlias = "Callable[[Task, Store, OhmConfig], Awaitable[int]]"
 _CANDIDATES: Final = 10
+_MOST_BELOW: Final = 200
+_DEEPEST: Final = 20
 _NAMED: Final = 3
 STATE: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -133,12 +137,23 @@ def _theme() -> Theme:
 
 async def _tree(task: Task, store: Store, _config: OhmConfig) -> int:
     """Print the task as `ohm run` leaves it, or draws it while it works; then the facts."""
-    lines = finished_lines(task, width=width(), theme=_theme())
+    below = [*islice(_below(task.id, store, 1), _MOST_BELOW)]
+    lines = finished_lines(task, width=width(), theme=_theme(), below=below)
     facts = task_fact_lines(task, now_ms=system_clock(), where=owner_of(task, store))
     if is_terminal():
         facts = [line for fact in facts for line in wrap(printable(fact), width())]
     print_styled("\n".join([*lines, "", *facts]))
     return SUCCESS
+
+
+def _below(task_id: TaskId, store: Store, depth: int) -> Iterator[LiveTask]:
+    """Yield the tasks that a task has started, each with those below it, the oldest first."""
+    for listed in [one.ok_value for one in store.list(TaskQuery(parent=task_id)) if isinstance(one, Ok)][::-1]:
+        found = store.get(listed.id)
+        if isinstance(found, Ok):
+            below = [*_below(listed.id, store, depth + 1)] if depth < _DEEPEST else []
+            yield LiveTask(found.ok_value, depth=depth, is_patient=not all(one.task.is_terminal for one in below))
+            yield from below
 
 
 async def _output(task: Task, _: Store, _config: OhmConfig) -> int:
