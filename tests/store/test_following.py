@@ -5,6 +5,7 @@ import asyncio
 import anyio
 import pytest
 
+from ohm_postgres.log import LOOK_S
 from ohm_subagents._store.following import Followers, Watch
 
 pytestmark = pytest.mark.anyio
@@ -49,3 +50,18 @@ async def test_a_thousand_pieces_of_news_in_one_turn_wake_the_loop_once(monkeypa
                 told.followers.wake()
             await watch.news()
             assert len(calls) == turn
+
+
+class TestInVirtualTime:
+    @pytest.fixture
+    def anyio_backend(self, virtual_time):
+        return virtual_time
+
+    async def test_who_follows_a_store_that_tells_nothing_looks_four_times_a_second_and_no_more_often(self):
+        told, looks = Told(), 0
+        told.look_s = LOOK_S
+        with anyio.move_on_after(10.1), Watch(told) as watch:
+            while True:
+                await watch.news(within_s=2)
+                looks += 1
+        assert looks == 40
