@@ -1,17 +1,11 @@
 """`Ohm.land` and `Ohm.discard`: what a settled task has kept apart comes to the files of its parent, or goes."""
 
-import os
-from contextlib import asynccontextmanager
-
-import anyio
 import pytest
-from acting import ActingBackend
 from git_trees import fingerprint, git, repository, write
+from kept_work import opened, worked
 
 from ohm_subagents import Ohm
-from ohm_subagents.contract import WorkspaceKept
 from ohm_subagents.testing import HERMETIC
-from ohm_subagents.workspaces import GitWorkspaces
 
 pytestmark = pytest.mark.anyio
 
@@ -25,35 +19,6 @@ def anyio_backend():
 @pytest.fixture
 def parent(tmp_path):
     return repository(tmp_path / "parent", a="one\n", b="two\n")
-
-
-@asynccontextmanager
-async def opened(tmp_path, store="memory"):
-    """An `Ohm` whose subagents write their prompt into `a`, in clones; one that is told nothing writes nothing."""
-    env = {**HERMETIC, "PATH": os.environ["PATH"], "XDG_CACHE_HOME": f"{tmp_path}"}
-    env |= {"PI_CONFIG_DIR": f"{tmp_path / 'config'}", "OHM_SUBAGENTS_STORE": store}
-    clones = GitWorkspaces.of(env).unwrap()
-
-    async def act(request, sink):
-        if request.prompt == "wait":
-            await anyio.sleep_forever()
-        beginning = (await clones.begin(request.cwd, request.task_id)).unwrap()
-        async with clones.clone(beginning) as clone:
-            if request.prompt != "nothing":
-                write(clone.unwrap().directory, a=request.prompt)
-            done = (await clone.unwrap().work()).unwrap()
-        if done:
-            work = (await clones.keep(request.cwd, request.task_id, done)).unwrap()
-            facts = {name: getattr(work, name) for name in ("base", "ref", "files", "insertions", "deletions")}
-            sink.emit(WorkspaceKept(**facts))
-        return "done"
-
-    async with Ohm.open(env=env, config={"subagentBackend": "acting"}, plugins=[ActingBackend(act)]) as ohm:
-        yield ohm
-
-
-async def worked(ohm, parent, prompt):
-    return (await ohm.run("finder", prompt, cwd=f"{parent}")).unwrap().task_id
 
 
 async def test_work_lands_and_the_envelope_says_so(tmp_path, parent):

@@ -115,6 +115,7 @@ async def test_each_answer_forbids_what_is_not_ours(browser):
         assert answer.headers["referrer-policy"] == "no-referrer"
 
 
-async def test_nothing_can_be_landed_yet(browser):
-    refused = await browser.post("/api/tasks/task_1/land", headers=BEARER, json={})
-    assert (refused.status_code, refused.json()["error"]["message"].split(":")[0]) == (404, "There is nothing to land")
+async def test_the_work_of_no_task_is_not_landed(browser):
+    for act in ("land", "discard"):
+        refused = await browser.post(f"/api/tasks/task_9/{act}", headers=BEARER, json={})
+        assert (refused.status_code, refused.json()["error"]["code"]) == (404, "unknown_task_id")

@@ -23,6 +23,7 @@ from ohm_subagents.contract.events import (
 )
 from ohm_subagents.contract.outcome import Cancelled, Failed, Succeeded
 from ohm_subagents.contract.task import apply
+from ohm_subagents.contract.workspace import WorkspaceKept
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -76,6 +77,9 @@ def completed_events(task: Task, known: Iterable[Recorded]) -> tuple[Recorded, .
         entries += (events or []) if run is None else _completed_run(run, events or [])
     if task.is_terminal and not _has(entries, TaskSettled):
         entries.append(Recorded(at_ms=task.ended_ms or task.updated_ms, event=TaskSettled(outcome=_outcome(task))))
+    kept = task.activity.workspace
+    if kept is not None and not _has(entries, WorkspaceKept):
+        entries.append(Recorded(at_ms=task.ended_ms or task.updated_ms, event=kept))
     return tuple(entries)
 
 

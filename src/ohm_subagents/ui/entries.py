@@ -132,6 +132,7 @@ class Entries:
                 self._checked(event, at_ms)
             case WorkspaceKept():
                 changes = f"{event.ref}: {event.files} file(s), +{event.insertions} -{event.deletions}"
+                changes += "" if event.landed == "no" else f", {event.landed}"
                 self._new("note", "workspace", at_ms, changes)
             case _:  # the other events are in no transcript, and a new one is not either unless it is added above
                 pass

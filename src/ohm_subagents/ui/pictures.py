@@ -188,7 +188,8 @@ class Pictures:
         if isinstance(pictured, Err):
             return pictured
         picture = pictured.ok_value
-        picture["task"]["can_cancel"] = picture["task"]["can_send"] = False
+        task = picture["task"]
+        task["can_cancel"] = task["can_land"] = task["can_send"] = False
         transcripts: dict[str, list[Entry]] = {}
         tasks = [listed for listed, _ in self.registry.tree(task_id)]
         for listed in tasks:

@@ -40,8 +40,8 @@ class Reading:
     async def read_on(self, store: Store) -> bool:
         """Read what is new; return True if there was something."""
         async with self._lock:
-            if self.task.is_terminal:
-                return False
+            if self.task.is_terminal and self.task.activity.workspace is None:
+                return False  # else its work may land, or be discarded
             log: TaskLog | None = getattr(store, "log", None)
             if log is None:
                 return await self._read_again(store)
@@ -62,7 +62,10 @@ class Reading:
     async def _read_again(self, store: Store) -> bool:
         """Read all of the history, of a store that keeps no log."""
         found = store.get(self.task.id)
-        if isinstance(found, Err) or found.ok_value.updated_ms == self.task.updated_ms:
+        if isinstance(found, Err):
+            return False
+        newest, known = found.ok_value, self.task
+        if (newest.updated_ms, newest.activity.workspace) == (known.updated_ms, known.activity.workspace):
             return False
         self._begin(found.ok_value)
         self._add(await store.history(found.ok_value))

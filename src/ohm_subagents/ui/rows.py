@@ -100,7 +100,7 @@ def tree_row_of(row: Row, task: Task, *, depth: int, children: int, now_ms: int)
 
 def detail_of(row: Row, task: Task, *, now_ms: int, can_send: bool) -> Detail:
     """Return a task with all that is known of it but its transcript."""
-    error = task.error
+    error, kept = task.error, task.activity.workspace
     return Detail(
         **row,
         prompt_html=markup(task.assignment.prompt[:MOST_CHARS]),
@@ -110,6 +110,7 @@ def detail_of(row: Row, task: Task, *, now_ms: int, can_send: bool) -> Detail:
         files=[one_line(file) for file in task.activity.files],
         failure=None if error is None else _failure(error),
         can_cancel=not task.is_terminal,
+        can_land=task.is_terminal and kept is not None and kept.landed in {"no", "conflict"},
         can_send=can_send,
     )
 

@@ -14,7 +14,7 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from ohm_subagents.commands import serve_app, system_clock
-from ohm_subagents.contract import Category, Err, ErrorCode, Ok
+from ohm_subagents.contract import Category, Err, Ok
 from ohm_subagents.contract.task import Status
 from ohm_subagents.ui.export import exported_page
 from ohm_subagents.ui.files import page_file
@@ -48,7 +48,6 @@ _MOST_ROWS: Final = 500
 _ROWS: Final = 100
 _MOST_BODY: Final = 1_000_000
 """Bytes: a follow-up is no longer."""
-_NO_WAY_BACK: Final = "There is nothing to land: the work of a task is in its directory, or in the reference it names."
 
 
 async def serve_tasks(
@@ -101,7 +100,8 @@ class _Answers:
             Route("/api/stream", self.stream),
             Route("/api/tasks/{id:path}/cancel", _carrying_out(Nothing, steering.cancel), methods=["POST"]),
             Route("/api/tasks/{id:path}/send", _carrying_out(FollowUp, steering.send), methods=["POST"]),
-            Route("/api/tasks/{id:path}/land", self.land, methods=["POST"]),
+            Route("/api/tasks/{id:path}/land", _carrying_out(Nothing, steering.land), methods=["POST"]),
+            Route("/api/tasks/{id:path}/discard", _carrying_out(Nothing, steering.discard), methods=["POST"]),
             Route("/api/tasks/{id:path}", self.task),
             Route("/api/requests/{id:path}/answer", _carrying_out(Given, steering.answer), methods=["POST"]),
             Route("/{path:path}", self.nothing),
@@ -162,9 +162,6 @@ class _Answers:
         last_id = request.headers.get("last-event-id", "")
         events = self._news.stream(request.query_params.get("task"), last_id)
         return StreamingResponse(events, media_type="text/event-stream")
-
-    async def land(self, _request: Request) -> Response:
-        return refused(404, ErrorCode.OPERATION_NOT_SUPPORTED, _NO_WAY_BACK)
 
     async def nothing(self, request: Request) -> Response:
         return refused(404, _NOTHING, f"There is nothing at '{one_line(request.url.path[:80])}'.")

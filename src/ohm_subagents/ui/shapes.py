@@ -148,6 +148,8 @@ class Detail(Row):
     """The reason of a failure; None unless the task failed."""
     can_cancel: bool
     """True while the task can be cancelled."""
+    can_land: bool
+    """True while changes that it has made apart have neither landed nor been discarded."""
     can_send: bool
     """True if a follow-up is taken, now or in a task that goes on with its session."""
 

@@ -1,4 +1,4 @@
-"""Cancels, follow-ups and answers from the page: carried out as those of the command line are, in whichever process."""
+"""Cancels, follow-ups, answers and landings from the page: as those of the command line, in whichever process."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _Body(BaseModel):
 
 
 class Nothing(_Body):
-    """The body of a cancel: an empty object."""
+    """The body of a cancel, a landing or a discard: an empty object."""
 
 
 class FollowUp(_Body):
@@ -68,7 +68,7 @@ class Given(_Body):
 
 
 class Steering:
-    """Steers tasks through an `Ohm`, as `ohm cancel`, `ohm send` and `ohm answer` do."""
+    """Steers tasks through an `Ohm`, as `ohm cancel`, `ohm send`, `ohm answer` and `ohm land` do."""
 
     def __init__(self, ohm: Ohm, group: TaskGroup, tell: Callable[[Told], None]) -> None:
         """A follow-up that takes long is awaited in `group`; its end is given to `tell`."""
@@ -103,6 +103,16 @@ class Steering:
         done = _done(await call.wait(), task_id, "The follow-up was answered.")
         message = done.ok_value["message"] if isinstance(done, Ok) else str(done.err_value)
         self._tell(Told(message=message, task=task_id))
+
+    async def land(self, task_id: str, _body: Nothing) -> Result[Done, OhmError]:
+        """Make what a task has changed apart to the files of its directory."""
+        landed = await self._ohm.land(task_id)
+        return landed if isinstance(landed, Err) else Ok(Done(message="Its changes are in your files.", task=task_id))
+
+    async def discard(self, task_id: str, _body: Nothing) -> Result[Done, OhmError]:
+        """Remove what a task has changed apart."""
+        gone = await self._ohm.discard(task_id)
+        return gone if isinstance(gone, Err) else Ok(Done(message="Its changes are discarded.", task=task_id))
 
     async def answer(self, request_id: str, body: Given) -> Result[Done, OhmError]:
         """Answer a request; a task whose process has ended goes on here."""

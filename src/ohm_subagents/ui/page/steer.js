@@ -12,15 +12,19 @@ export class Steer {
         if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.send();
       } });
     this.cancel = node("button", { type: "button", class: "danger", onclick: () => this.act("cancel") }, "Cancel task");
+    this.work = node("div", { class: "work", hidden: true },
+      node("button", { type: "button", class: "primary", onclick: () => this.act("land") }, "Land its changes"),
+      node("button", { type: "button", class: "danger", onclick: () => this.act("discard") }, "Discard its changes"));
     this.form = node("form", { class: "follow-up", "aria-label": "Follow-up",
       onsubmit: (event) => { event.preventDefault(); this.send(); } },
     this.prompt, node("button", { class: "primary" }, "Send"));
-    this.element = node("div", { class: "steer", hidden: exported }, this.outcome, this.form);
+    this.element = node("div", { class: "steer", hidden: exported }, this.outcome, this.work, this.form);
   }
 
   show(task) {
     this.id = task.id;
     this.cancel.hidden = exported || !task.can_cancel;
+    this.work.hidden = !task.can_land;
     this.form.hidden = !task.can_send;
   }
 
