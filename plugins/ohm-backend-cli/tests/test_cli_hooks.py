@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def test_there_is_a_backend_for_each_cli() -> None:
     specs = {spec.id: spec for spec in ohm_backends(BackendContext())}
     assert list(specs) == ["claude", "codex", "opencode", "gemini", "qwen"]
-    wanted = frozenset({Capability.SESSIONS, Capability.USAGE, Capability.FILES})
+    wanted = frozenset({Capability.SESSIONS, Capability.USAGE, Capability.FILES, Capability.SANDBOX})
     taking = {id for id, spec in specs.items() if spec.capabilities == wanted | {Capability.CHILD_TOOLS}}
     assert taking == {"codex", "opencode", "qwen"}
     assert specs["claude"].capabilities == wanted | {Capability.CHILD_TOOLS, Capability.CALL_RULES}

@@ -125,8 +125,9 @@ class Box:
         found = (path for path in (*programs(env), *needed) if not self.home.is_relative_to(path))
         asked = (*self._expanded(self.rules.read), *self.reads, *self.copies, *(resolver() if self.is_online else ()))
         writable = self._writes()
-        own = (path for path in (*found, *asked) if not any(Path(path).is_relative_to(one) for one in writable))
-        return tuple(dict.fromkeys((*tops, *own)))
+        known = (*TOPS, *writable)
+        own = (path for path in (*found, *asked) if not any(Path(path).is_relative_to(one) for one in known))
+        return tuple(path for path in dict.fromkeys((*tops, *own)) if os.path.exists(path))
 
     def _writes(self) -> tuple[str, ...]:
         here = (f"{self.workspace}", os.path.realpath(self.workspace))
