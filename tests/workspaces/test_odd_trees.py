@@ -7,8 +7,11 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from git_trees import fingerprint, git, repository, write
+from acting import ActingBackend
+from git_trees import fingerprint, git, repository, trapped, write
 
+from ohm_subagents import Ohm
+from ohm_subagents.testing import HERMETIC
 from ohm_subagents.workspaces import GitWorkspaces
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -180,6 +183,36 @@ async def test_a_clone_has_every_file_byte_by_byte_and_its_work_comes_back(tmp_p
     assert work.files == 1
     assert git(parent, "show", "refs/ohm/task_1:a") == "changed by the child"
     assert fingerprint(parent) == before
+
+
+def hostile(parent):
+    trapped(parent, parent.parent / "canary")
+    return {"a", ".gitattributes"}
+
+
+@pytest.mark.parametrize(
+    "kind", [hostile, detached, unborn, submodule, nested, worktree, sparse, odd_names, links, conflicted, sha256]
+)
+async def test_a_task_works_on_a_clone_of_any_repository_and_sees_nobody_change_the_parent(tmp_path, kind):
+    parent = repository(tmp_path / "parent", a="one\n")
+    expected = kind(parent)
+    parent = tmp_path / "side" if kind is worktree else parent
+    before, seen = fingerprint(parent), set()
+
+    async def act(request, _sink):
+        seen.update(files(request.cwd))
+        write(request.cwd, a="changed by the child\n")
+        return "done"
+
+    env = {**HERMETIC, "PATH": os.environ["PATH"], "XDG_CACHE_HOME": f"{tmp_path / 'cache'}"}
+    config = {"subagentBackend": "acting", "subagents": {"isolation": "clone"}}
+    async with Ohm.open(cwd=parent, env=env, config=config, plugins=[ActingBackend(act)]) as ohm:
+        envelope = (await ohm.run("finder", "p")).unwrap()
+    assert (envelope.workspace.files, envelope.diagnostics) == (1, None)
+    assert git(parent, "show", f"{envelope.workspace.ref}:a") == "changed by the child"
+    assert seen == expected
+    assert fingerprint(parent) == before
+    assert not [*tmp_path.rglob("canary"), *tmp_path.rglob("clones/*")]
 
 
 def files(directory):

@@ -24,7 +24,8 @@ async def print_diff(cwd: Path, task: Task, _store: Store, _config: OhmConfig) -
     if isinstance(workspaces, Err):
         complain(workspaces.err_value)
         return TASK_FAILED
-    patch = await workspaces.ok_value.diff(Path(task.assignment.cwd or cwd), task.id)
+    worked_in = task.assignment.cwd or (task.launch and task.launch.cwd) or cwd
+    patch = await workspaces.ok_value.diff(Path(worked_in), task.id)
     if isinstance(patch, Err):
         complain(patch.err_value)
         return TASK_FAILED
