@@ -87,7 +87,7 @@ def test_the_address_holds_search_and_filters_and_keys_do_all_of_it(chromium, se
     page.keyboard.press("/")
     page.keyboard.type("batch")
     page.wait_for_url("**/?q=batch")
-    page.get_by_role("button", name="waits for an answer").click()
+    page.get_by_role("button", name="waiting").click()
     page.wait_for_url("**/?q=batch&status=waiting")
     see(page.get_by_role("listitem")).to_have_count(1)
     page.get_by_role("button", name="failed").click()

@@ -1,7 +1,7 @@
 // Search and filters of the list, which the address of the page holds.
 import { filters, go, listPath } from "./address.js";
 import { fill, node } from "./dom.js";
-import { STATUSES, STATUS_NAMES } from "./words.js";
+import { STATUSES } from "./words.js";
 
 const TYPING_MS = 150;
 
@@ -33,7 +33,7 @@ export function filterBar(chosen) {
     const focused = chips.contains(document.activeElement) ? document.activeElement.dataset.status : null;
     fill(chips, STATUSES.map((status) => node("button", {
       type: "button", class: `chip ${status}`, "data-status": status, "aria-pressed": String(held.status === status),
-    }, STATUS_NAMES[status] ?? status, node("span", { class: "count" }, String(counts[status] ?? 0)))));
+    }, status, node("span", { class: "count" }, String(counts[status] ?? 0)))));
     if (focused) chips.querySelector(`[data-status="${focused}"]`)?.focus();
   };
   chips.addEventListener("click", (event) => {

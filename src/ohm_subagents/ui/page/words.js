@@ -2,7 +2,6 @@
 
 export const MARKS = { succeeded: "✓", failed: "✕", cancelled: "○", queued: "…", running: "", held: "?" };
 export const STATUSES = ["running", "waiting", "stuck", "queued", "succeeded", "failed", "cancelled"];
-export const STATUS_NAMES = { waiting: "waits for an answer" };
 export const KINDS = { model: "model request", tool: "tool call", wait: "wait", guard: "guard", queued: "queued", run: "run" };
 const SILENT_MS = 30_000;
 let serverAhead = 0;
