@@ -6,7 +6,7 @@ A module of tests takes them all in, with a fixture `stores` of its own.
 import pytest
 from store_tasks import Clock, Hand, opened
 
-from ohm_subagents.contract import Ok, RunEnded, Succeeded, TaskSettled, TextDelta
+from ohm_subagents.contract import Ok, RunEnded, Succeeded, TaskSettled, TextDelta, WorkspaceKept
 from ohm_subagents.store import CommandState, RetentionPolicy, SentCommand
 
 pytestmark = pytest.mark.anyio
@@ -104,3 +104,19 @@ async def test_a_log_is_read_on_from_where_the_last_reading_has_ended(stores):
         rest, position = await store.log.after("task_1", position)
         assert [one.event.kind for one in rest] == ["text_delta", "run_ended", "task_settled"]
         assert (*begun, *rest) == await store.history(store.get("task_1").ok_value)
+
+
+async def test_the_record_of_work_that_landed_after_the_end_is_told_and_kept(stores):
+    kept = WorkspaceKept(base="b", ref="refs/ohm/task_1", files=1, insertions=1, deletions=0, landed="clean")
+    async with stores.opened() as store:
+        hand = stores.hand(store)
+        task = hand.tell(hand.started("task_1"), RunEnded(outcome=Succeeded()), TaskSettled(outcome=Succeeded()))
+        await store.flush()
+        position = (await store.log.after("task_1", 0))[1] if hasattr(store, "log") else 0
+        hand.tell(task, kept)
+        await store.flush()
+        if hasattr(store, "log"):
+            assert [one.event for one in (await store.log.after("task_1", position))[0]] == [kept]
+        newest = store.get("task_1").ok_value
+        assert (newest.status, newest.activity.workspace) == ("succeeded", kept)
+        assert [one.event for one in await store.history(newest)][-1] == kept
