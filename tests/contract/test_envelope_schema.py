@@ -49,7 +49,7 @@ def test_every_key_is_documented_or_declared_as_an_addition():
     assert usage == counts | {"own", "tree"}
     assert model_use == {"model", "why"}
     assert verification == {"attempts", "why", "checks"}
-    assert check == {"check", "verdict", "why", "exit_code", "duration_ms", "output", "remembered"}
+    assert check == {"check", "verdict", "why", "exit_code", "duration_ms", "output"}
     assert workspace == {"base", "ref", "files", "insertions", "deletions", "landed", "conflicts"}
     assert remaining == {"requests", "tokens", "cost_usd", "tool_calls", "spawns", "wall_ms"}
 

@@ -332,6 +332,61 @@ async def test_where_the_user_denies_bash_no_check_runs_a_command(tmp_path):
     assert result.err().code == ErrorCode.PERMISSION_DENIED
 
 
+async def test_in_a_clone_the_checks_see_the_work_of_the_child_and_not_the_files_of_its_parent(tmp_path):
+    (tmp_path / "work").mkdir()
+    env, accept = {"XDG_CACHE_HOME": f"{tmp_path}/cache"}, [*FILE, "run: test -s out.md"]
+    task = await task_of(honest, tmp_path / "work", env=env, accept=accept, isolation="clone")
+
+    assert (task.status, verdicts(task)) == ("succeeded", ["passed", "passed"])
+    assert not (tmp_path / "work" / "out.md").exists()
+    assert envelope(task).workspace.files == 1
+
+
+START = {"op": "start", "subagent_type": "worker", "description": "Write", "prompt": "Write out.md"}
+WITH_BASH = replace(WORKER, tools=ToolPolicy(allowed=("read", "bash")))
+
+
+async def test_a_model_gives_a_start_and_each_task_of_a_batch_its_checks(tmp_path):
+    tasks = [
+        {key: value for key, value in START.items() if key != "op"} | {"accept": accept}
+        for accept in (FILE, {"checks": ["run: true"]})
+    ]
+    async with opened(done, tmp_path, profile=WITH_BASH) as ohm:
+        one = await ohm.call("task", START | {"accept": FILE})
+        several = await ohm.call("task", {"op": "start", "tasks": tasks})
+
+    assert one.details["verified"] == "failed"
+    assert "failed (1 check): file: out.md: There is no such file." in one.text
+    assert [item["verified"] for item in several.details["items"]] == ["failed", "passed"]
+
+
+async def test_a_command_of_a_model_needs_bash_and_is_held_to_its_rules(tmp_path):
+    async def said(profile, line, config=None):
+        async with opened(act, tmp_path, profile=profile, config=config) as ohm:
+            return await ohm.call("task", START | {"accept": [f"run: {line}"]})
+
+    async def act(_request, _sink):
+        pytest.fail("It was started.")
+
+    rules = {"subagents": {"worker": {"tools": {"deny": ["bash: rm *"], "ask": ["bash: make *"]}}}}
+    without = await said(replace(WORKER, tools=ToolPolicy(allowed=("read",))), "true")
+    denied = await said(WITH_BASH, "cd / && env X=1 rm -rf tmp", rules)
+    asked = await said(WITH_BASH, "make all", rules)
+
+    assert {one.details["error_code"] for one in (without, denied, asked)} == {"task_permission_denied"}
+    assert "does not have 'bash', and a model has written the check" in without.text
+    assert "denies it" in denied.text
+    assert "asks about it" in asked.text
+
+
+async def test_a_model_is_told_what_is_no_check(tmp_path):
+    async with opened(done, tmp_path) as ohm:
+        result = await ohm.call("task", START | {"accept": ["pytest"]})
+
+    assert result.details["error_code"] == "invalid_task_tool_payload"
+    assert "'file: <path>' or 'run: <command line>' (the check 'pytest' is none)" in result.text
+
+
 async def test_the_verdict_is_told_to_a_parent_model_and_to_people(tmp_path):
     task = await task_of(done, tmp_path, accept=[*FILE, "run: echo no luck; exit 3"])
     lines = "\n".join(task_fact_lines(task, now_ms=task.updated_ms))

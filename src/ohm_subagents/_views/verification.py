@@ -81,8 +81,8 @@ def verification_lines(task: Task) -> Iterator[str]:
 
 def check_text(result: CheckResult) -> str:
     """Return the evidence of one check; the output only of one that did not pass."""
-    how = "as before, on the same files" if result.is_remembered else duration_text(result.duration_ms)
-    head = f"{result.verdict.replace('_', ' ')}  {one_line(result.check)} ({how})"
+    took = duration_text(result.duration_ms)
+    head = f"{result.verdict.replace('_', ' ')}  {one_line(result.check)} ({took})"
     parts = [head, *([f"  {one_line(result.why)}"] if result.why else [])]
     if result.verdict != "passed":
         parts += [f"  | {line}" for line in result.output.splitlines()]
@@ -101,5 +101,4 @@ def _check_block(result: CheckResult) -> CheckBlock:
         exit_code=result.exit_code,
         duration_ms=result.duration_ms,
         output=result.output or None,
-        remembered=result.is_remembered or None,
     )

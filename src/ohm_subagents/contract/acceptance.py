@@ -88,8 +88,6 @@ class CheckResult:
     """The time that it took, in milliseconds."""
     output: str = ""
     """The end of what the command wrote."""
-    is_remembered: bool = False
-    """It was not run again: it had run on the very same files before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,8 +21,6 @@ class CheckBlock(Record):
     """The time that it took, in milliseconds."""
     output: str | None = None
     """The end of what the command wrote."""
-    remembered: bool | None = None
-    """True if it was not run again, because it had run on the very same files."""
 
 
 class VerificationBlock(Record):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StringConstraints, ValidationInfo
 from pydantic_core import PydanticCustomError
 
+from ohm_subagents.contract.acceptance import ALLOWED, Acceptance, read_acceptance
 from ohm_subagents.contract.commands import (
     NO_OVERRIDES,
     AnswerRequest,
@@ -23,6 +24,7 @@ from ohm_subagents.contract.commands import (
 )
 from ohm_subagents.contract.requests import Answer, Approve, Deny
 from ohm_subagents.contract.requests import Text as AnswerText
+from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.contract.spelling import nearest_name
 from ohm_subagents.contract.workspace import Isolation
 
@@ -81,6 +83,16 @@ def _isolation(value: object) -> object:
     raise PydanticCustomError("not_isolation", "none or clone")
 
 
+def _checks(value: object) -> Acceptance | None:
+    """Read the checks that a model has written."""
+    match read_acceptance(value, by_model=True):
+        case Err(fault):
+            fact, _, allowed = fault.partition("; allowed: ")
+            raise PydanticCustomError("not_checks", "{what}", {"what": f"{allowed or ALLOWED} ({fact})"})
+        case Ok(accept):
+            return accept
+
+
 def _decision(value: object) -> object:
     if value in get_args(Decision):
         return value
@@ -97,6 +109,7 @@ def _scope(value: object) -> object:
 
 
 IsolationWord = Annotated[Isolation | None, BeforeValidator(_isolation)]
+Checks = Annotated[Acceptance | None, BeforeValidator(_checks)]
 Decision = Literal["approve", "deny", "text"]
 TaskScope = Literal["call", "task"]
 Flag = Annotated[StrictBool, BeforeValidator(_flag)]
@@ -125,10 +138,14 @@ class TaskFields(_Fields):
         default=None, description="clone: work on a clone of the files, whose changes are kept apart."
     )
 
+    accept: Checks | None = Field(
+        default=None, description="Checks of the outcome, such as file: out.md and run: pytest -q."
+    )
+
     def item(self) -> StartItem:
         overrides = NO_OVERRIDES
-        if self.model is not None or self.isolation is not None:
-            overrides = Overrides(model=self.model, isolation=self.isolation)
+        if {self.model, self.isolation, self.accept} != {None}:
+            overrides = Overrides(model=self.model, isolation=self.isolation, accept=self.accept)
         return StartItem(
             profile=self.subagent_type, description=self.description, prompt=self.prompt, overrides=overrides
         )
