@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         typed_count,
         typed_path,
         typed_text,
+        with_config,
     )
     from ohm_subagents._terminal.display import Display, drawn
     from ohm_subagents._terminal.finished import finished_lines, print_finished
@@ -132,6 +133,7 @@ __all__ = [
     "until_signal",
     "watched",
     "width",
+    "with_config",
 ]
 
 __getattr__, __dir__ = lazy_names(
@@ -139,7 +141,8 @@ __getattr__, __dir__ = lazy_names(
     {
         "_app.sources": "system_clock",
         "_terminal.command": "BAD_USAGE HERE INTERRUPTED SUCCESS TASK_FAILED AsJson Config Cwd Server "
-        "chosen_server complain directory finish inspect print_refusal report typed_count typed_path typed_text",
+        "chosen_server complain directory finish inspect print_refusal report typed_count typed_path typed_text "
+        "with_config",
         "_terminal.board": "Board",
         "_terminal.finished": "finished_lines print_finished",
         "_terminal.display": "Display drawn",

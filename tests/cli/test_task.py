@@ -102,3 +102,12 @@ def test_the_beginning_of_an_id_is_enough_while_only_one_has_it(ohm) -> None:
     ]
     told = "`ohm tasks` lists those that are kept: each for 1d 00h after its end (subagents.taskRetentionMs)."
     assert ohm("task", "").stderr == f"Unknown task id ''. {told}\n"
+
+
+@pytest.mark.parametrize("command", [("task",), ("policy", "explain"), ("cancel",)])
+def test_the_hint_of_a_command_names_the_configuration_that_was_typed(ohm, tmp_path, command) -> None:
+    config = tmp_path / "my own.json"
+    config.write_text('{"subagentBackend": "none"}', encoding="utf-8")
+    done = ohm(*command, "task_nowhere", "--config", str(config))
+    assert f"`ohm tasks --config '{config}'` lists those that are kept" in done.stderr
+    assert "`ohm tasks` lists those that are kept" in ohm(*command, "task_nowhere").stderr

@@ -10,6 +10,7 @@ import sys
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn, TypeAlias
 
 import typer
@@ -41,6 +42,11 @@ def typed_path(typed: str | Path) -> Path:
         message = "The path is empty. Give a path, or leave it out."
         raise typer.BadParameter(message)
     return Path(typed)
+
+
+def with_config(command: str, config: Path | None) -> str:
+    """Return a command of a hint with the ohm.json that was typed in place of the user's: it needs that too."""
+    return command if config is None else f"{command} --config {quote(str(config.absolute()))}"
 
 
 def typed_server(typed: str) -> str:

@@ -6,12 +6,11 @@ import os
 import sys
 import termios
 from contextlib import asynccontextmanager, contextmanager, nullcontext
-from shlex import quote
 from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from ohm_subagents._terminal.command import complain
+from ohm_subagents._terminal.command import complain, with_config
 from ohm_subagents._views.cells import one_line
 from ohm_subagents.contract.requests import Approve, Deny, Text
 
@@ -39,8 +38,7 @@ def answer_hint(request: Request, config: Path | None = None) -> str:
     `config` is the ohm.json that was typed in place of the user's: whoever answers needs it too.
     """
     choices = "text '…'" if request.kind == "question" else "approve  (or deny '<reason>')"
-    where = "" if config is None else f" --config {quote(str(config.absolute()))}"
-    return f"{_shown(request)}\n  Answer it with: ohm answer{where} {request.id} {choices}"
+    return f"{_shown(request)}\n  Answer it with: {with_config('ohm answer', config)} {request.id} {choices}"
 
 
 def is_attended() -> bool:

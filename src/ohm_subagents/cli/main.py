@@ -193,7 +193,7 @@ def policy_explain(
     """
     from ohm_subagents.cli.policy import print_verdict
 
-    inspect(partial(print_verdict, profile, tool=tool, command=args), cwd=cwd, config=config)
+    inspect(partial(print_verdict, profile, tool=tool, command=args, file=config), cwd=cwd, config=config)
 
 
 for command, summary in TASK_COMMANDS.items():

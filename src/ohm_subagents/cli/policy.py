@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.cli.call_policy import Explained, of_profile, of_task
 from ohm_subagents.cli.readiness import Readiness
-from ohm_subagents.commands import BAD_USAGE, SUCCESS, TASK_FAILED, complain, print_text
+from ohm_subagents.commands import BAD_USAGE, SUCCESS, TASK_FAILED, complain, print_text, with_config
 from ohm_subagents.config import effective_decision, is_hidden
 from ohm_subagents.contract.call_rules import RULED_TOOL
 from ohm_subagents.contract.profile import ASK_PARENT, CHILD_TOOLS, Decision, PermissionRequest, fold_id
@@ -15,6 +15,7 @@ from ohm_subagents.contract.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from ohm_subagents import Ohm
     from ohm_subagents.config import LoadedConfig
@@ -25,9 +26,12 @@ _TASK: Final = "task_"
 """The beginning of the id of a task."""
 
 
-def print_verdict(profile_id: str, ohm: Ohm, loaded: LoadedConfig, *, tool: str = "", command: str = "") -> int:
+def print_verdict(
+    profile_id: str, ohm: Ohm, loaded: LoadedConfig, *, tool: str = "", command: str = "", file: Path | None = None
+) -> int:
     """Print the verdict on a subagent or a task, and on its call of a tool if one is named.
 
+    `file` is the ohm.json that was typed in place of the user's.
     The exit code is 0 when it may run, and call it, 1 when it is denied or asked about, 2 when there is no such
     subagent, task or tool.
     """
@@ -42,7 +46,7 @@ def print_verdict(profile_id: str, ohm: Ohm, loaded: LoadedConfig, *, tool: str 
     profile = next((one for one in parts.profiles if fold_id(one.id) == wanted), None)
     if profile is None:
         if wanted.startswith(_TASK):
-            complain(f"There is no task '{profile_id}'. `ohm tasks` lists those that are kept.")
+            complain(f"There is no task '{profile_id}'. `{with_config('ohm tasks', file)}` lists those that are kept.")
             return BAD_USAGE
         ids = sorted(one.id for one in parts.profiles)
         complain(f"No subagent is called '{profile_id}'. {did_you_mean(profile_id, ids)}Available: {', '.join(ids)}.")

@@ -85,7 +85,7 @@ async def resumed(task_id: str, prompt: str, options: RunOptions, typed: Typed) 
 
     async with opened(typed) as place:
         ohm, *_ = place
-        task = find(task_id, ohm.store, ohm.config, op="start", as_json=typed.as_json)
+        task = find(task_id, ohm.store, ohm.config, op="start", file=typed.config, as_json=typed.as_json)
         if isinstance(task, int):
             return task
         worked_in = "" if task.launch is None else task.launch.cwd

@@ -27,6 +27,17 @@ if TYPE_CHECKING:
     from ohm_subagents.contract import Budget
 
 
+Prompt: TypeAlias = Annotated[
+    str | None,
+    typer.Argument(help="The task, as one argument in quotes; - for standard input.", show_default=False),
+]
+Resume: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--resume", metavar="<task>", help="Go on with the conversation of this task, or of its prefix."),
+]
+Model: TypeAlias = Annotated[
+    str | None, typer.Option("--model", help="Model, as <provider>/<model>[:<thinking>] or a name.")
+]
 Allow: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
@@ -53,18 +64,10 @@ Detach: TypeAlias = Annotated[
 def run(
     context: typer.Context,
     profile: Annotated[str, typer.Argument(help="Id of the subagent, not with --resume; `ohm subagents` lists them.")],
-    prompt: Annotated[
-        str | None,
-        typer.Argument(help="The task, as one argument in quotes; - for standard input.", show_default=False),
-    ] = None,
+    prompt: Prompt = None,
     *,
-    resume: Annotated[
-        str | None,
-        typer.Option("--resume", metavar="<task>", help="Go on with the conversation of this task, or of its prefix."),
-    ] = None,
-    model: Annotated[
-        str | None, typer.Option("--model", help="Model, as <provider>/<model>[:<thinking>] or a name.")
-    ] = None,
+    resume: Resume = None,
+    model: Model = None,
     backend: Annotated[str | None, typer.Option("--backend", help="Backend id; `ohm doctor` lists them.")] = None,
     allow: Allow = None,
     deny: Deny = None,

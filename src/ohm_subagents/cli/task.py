@@ -22,6 +22,7 @@ from ohm_subagents.commands import (
     system_clock,
     terminal_theme,
     width,
+    with_config,
 )
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.ids import TaskId
@@ -44,6 +45,7 @@ from ohm_subagents.views import (
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping
+    from pathlib import Path
 
     from ohm_subagents.config import OhmConfig
     from ohm_subagents.contract.commands import Op
@@ -67,14 +69,19 @@ STATE: Final[Mapping[str, str]] = MappingProxyType(
 )
 
 
-async def print_task(typed: str, view: View, store: Store, config: OhmConfig, *, as_json: bool) -> int:
+async def print_task(
+    typed: str, view: View, store: Store, config: OhmConfig, *, file: Path | None, as_json: bool
+) -> int:
     """Print the one task whose id begins with what was typed; return the exit code."""
-    found = find(typed, store, config, op="status", as_json=as_json)
+    found = find(typed, store, config, op="status", file=file, as_json=as_json)
     return found if isinstance(found, int) else await view(found, store, config)
 
 
-def find(typed: str, store: Store, config: OhmConfig, *, op: Op, as_json: bool) -> Task | int:
-    """Return the one task whose id begins with what was typed; or say why there is none, and return the exit code."""
+def find(typed: str, store: Store, config: OhmConfig, *, op: Op, file: Path | None, as_json: bool) -> Task | int:
+    """Return the one task whose id begins with what was typed; or say why there is none, and return the exit code.
+
+    `file` is the ohm.json that was typed in place of the user's.
+    """
     found, alike = store.get(TaskId(typed)), list[ListedTask]()
     if isinstance(found, Err) and found.err_value.code == ErrorCode.UNKNOWN_TASK_ID:
         alike = _beginning_with(typed, store)
@@ -85,7 +92,7 @@ def find(typed: str, store: Store, config: OhmConfig, *, op: Op, as_json: bool) 
         case Err(error):
             backend, task_id = config.subagent_backend, TaskId(typed)
             refused = CommandRejected(
-                error=_named(error, task_id, store, config), backend=backend, op=op, task_id=task_id
+                error=_named(error, task_id, store, config, file), backend=backend, op=op, task_id=task_id
             )
             print_refusal(refused, as_json=as_json)
     if len(alike) > 1 and not as_json:
@@ -108,26 +115,28 @@ def _ambiguous(typed: str, alike: list[ListedTask]) -> OhmError:
     )
 
 
-def _named(error: OhmError, task_id: TaskId, store: Store, config: OhmConfig) -> OhmError:
+def _named(error: OhmError, task_id: TaskId, store: Store, config: OhmConfig, file: Path | None) -> OhmError:
     """Return the error with what helps to find a task that is not there, or the reason why nothing is kept."""
     if store.place is None:
         return OhmError(code=error.code, message=NOTHING_KEPT)
     if error.code != ErrorCode.UNKNOWN_TASK_ID or error.advice:
         return error
-    if told := _of_session(task_id, store):
+    if told := _of_session(task_id, store, file):
         return OhmError(code=error.code, message=f"'{task_id}' is no task, but a session.", advice=told)
     kept_for = duration_text(config.subagents.task_retention_ms)
-    advice = f"`ohm tasks` lists those that are kept: each for {kept_for} after its end (subagents.taskRetentionMs)."
+    listing = with_config("ohm tasks", file)
+    advice = f"`{listing}` lists those that are kept: each for {kept_for} after its end (subagents.taskRetentionMs)."
     return OhmError(code=error.code, message=f"{error.message}.", advice=advice)
 
 
-def _of_session(typed: str, store: Store) -> str:
+def _of_session(typed: str, store: Store, file: Path | None) -> str:
     """Return which tasks have this id as their session, in a sentence; empty for none."""
     ids = [one.ok_value.id for one in store.list(TaskQuery(session=typed)) if isinstance(one, Ok)]
     if not ids:
         return ""
     shown = ", ".join(f"'{one}'" for one in ids[:_NAMED])
-    more = f" and {len(ids) - _NAMED} more, which `ohm tasks --session {typed}` lists" if len(ids) > _NAMED else ""
+    listing = with_config(f"ohm tasks --session {typed}", file)
+    more = f" and {len(ids) - _NAMED} more, which `{listing}` lists" if len(ids) > _NAMED else ""
     return f"Its {'task is' if len(ids) == 1 else 'tasks are'} {shown}{more}."
 
 

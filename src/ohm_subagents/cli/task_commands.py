@@ -150,7 +150,7 @@ def task(
         complain(f"--follow shows what a task does, and {name} what came of it: type one of them.")
         raise typer.Exit(BAD_USAGE)
     view = partial(follow, name) if is_followed else VIEWS[name]
-    read(partial(print_task, task_id, view, as_json=as_json), cwd=cwd, config=config, as_json=as_json)
+    read(partial(print_task, task_id, view, file=config, as_json=as_json), cwd=cwd, config=config, as_json=as_json)
 
 
 def send(

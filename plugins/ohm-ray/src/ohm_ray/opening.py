@@ -122,7 +122,8 @@ class _Connection:
         """Return True if somebody else has imported Ray, with other settings than it is to have."""
         self._has_imported = self._has_imported or "ray" not in sys.modules
         wanted = {MODE: "token"} | ({LOOPBACK: "0"} if _is_on_loopback(address) else {})
-        return not self._has_imported and any(os.environ.get(name) != one for name, one in wanted.items())  # noqa: TID251
+        here = os.environ  # noqa: TID251  the only place where Ray looks
+        return not self._has_imported and any(here.get(name) != one for name, one in wanted.items())
 
     def _of_local(self) -> dict[str, Any]:
         self._directory = Directory()
