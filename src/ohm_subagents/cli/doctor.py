@@ -7,9 +7,12 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Final
 
+from anyio import to_thread
+
 from ohm_subagents.cli.models import DEFAULTS, MENU, MISSING, OK, default_lines, menu_lines
 from ohm_subagents.cli.plugins import plugin_line
 from ohm_subagents.cli.readiness import Readiness, model_of, unusable
+from ohm_subagents.cli.sandbox import sandbox_lines
 from ohm_subagents.cli.trust import trust_line
 from ohm_subagents.commands import BAD_USAGE, SUCCESS, TASK_FAILED, print_text
 from ohm_subagents.config import CONFIG_FILE, config_dir
@@ -56,6 +59,7 @@ async def doctor(*, cwd: Path, config: Path | None) -> int:
             DEFAULTS: [*default_lines(parts)],
             "Subagents": subagents,
             "Backends": [*_backends(parts)],
+            "Sandbox": await to_thread.run_sync(lambda: [*sandbox_lines()], abandon_on_cancel=True),
             "Plugins": [f"{_WRONG if one.state == 'failed' else OK} {plugin_line(one)}" for one in parts.plugins],
             "Tasks": [_tasks(ohm)],
             "Diagnostics": [f"{_MARKS[one.severity]} {one}" for one in dict.fromkeys(faults)] or [f"{OK} none"],

@@ -13,8 +13,20 @@ if TYPE_CHECKING:
     from ohm_subagents.sandbox.box import Box, Enclosed
     from ohm_subagents.sandbox.choice import box_for
     from ohm_subagents.sandbox.machine import Machine, this_machine
+    from ohm_subagents.sandbox.proof import ATTEMPTS, escaped
 
-__all__ = ["Box", "Enclosed", "Machine", "Sandbox", "SandboxMode", "SandboxRules", "box_for", "this_machine"]
+__all__ = [
+    "ATTEMPTS",
+    "Box",
+    "Enclosed",
+    "Machine",
+    "Sandbox",
+    "SandboxMode",
+    "SandboxRules",
+    "box_for",
+    "escaped",
+    "this_machine",
+]
 
 __getattr__, __dir__ = lazy_names(
     __name__,
@@ -23,5 +35,6 @@ __getattr__, __dir__ = lazy_names(
         "sandbox.box": "Box Enclosed",
         "sandbox.choice": "box_for",
         "sandbox.machine": "Machine this_machine",
+        "sandbox.proof": "ATTEMPTS escaped",
     },
 )
