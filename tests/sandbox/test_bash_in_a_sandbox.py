@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from git_trees import git, repository
 from model_server import Call, ModelServer, Say
 
 from ohm_subagents import ErrorCode, Ohm
@@ -85,6 +86,16 @@ async def test_a_command_in_a_sandbox_changes_its_workspace_and_reads_no_secret(
     assert "s3cret" not in told
     assert (place.cwd / "made").read_text() == "made\n"
     assert not (place.user / "new").exists()
+
+
+async def test_a_command_in_a_clone_changes_the_clone_and_not_the_files_that_it_is_of(place: Place) -> None:
+    repository(place.cwd, a="one\n")
+    command = f"echo two > a; git show HEAD:a; echo escaped > {place.cwd}/a; git diff --stat"
+    told = await place.ran(command, sandbox="required", isolation="clone")
+    assert told.startswith("one")
+    assert "1 insertion(+), 1 deletion(-)" in told
+    assert (place.cwd / "a").read_text() == "one\n"
+    assert "refs/ohm/task_" in git(place.cwd, "for-each-ref", "refs/ohm")
 
 
 async def test_a_home_and_a_tmp_of_its_own_can_be_written_and_leave_nothing(place: Place) -> None:

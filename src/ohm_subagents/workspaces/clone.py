@@ -91,9 +91,13 @@ class Clone:
 class OpenClone:
     """A clone while it is there."""
 
-    def __init__(self, top: Path, directory: Path, work: Callable[[], Awaitable[bytes]]) -> None:
+    def __init__(
+        self, top: Path, directory: Path, work: Callable[[], Awaitable[bytes]], *, borrows: tuple[Path, ...] = ()
+    ) -> None:
         self.top = top
         """The directory of its repository."""
+        self.borrows = borrows
+        """The directories of objects that it reads, and nobody may change."""
         self.directory = directory
         """The directory to work in."""
         self._work = work

@@ -191,7 +191,7 @@ class GitWorkspaces:
             directory = await to_thread.run_sync(_below, clone.top, within)
         except (WorkspaceError, OSError) as why:
             return Err(error_of(why))
-        return Ok(OpenClone(clone.top, directory, partial(clone.work, here / "view")))
+        return Ok(OpenClone(clone.top, directory, partial(clone.work, here / "view"), borrows=(origin.objects,)))
 
     @asynccontextmanager
     async def _viewed(self, directory: Path, *, writes: bool = True) -> AsyncGenerator[View]:

@@ -199,8 +199,10 @@ def in_clone(request: RunRequest, clone: OpenClone, place: CloneOf) -> RunReques
     spec, cwd = request.spec, f"{request.cwd}"
     rules: tuple[CallRules, ...] = cloned(spec.call_rules, cwd, place)
     passes = None if spec.passes is None else cloned_delegation(spec.passes, cwd, place)
+    box = None if request.box is None else replace(request.box, workspace=clone.directory)
     moved = replace(
         request,
+        box=box and box.with_needs(reads=clone.borrows, writes=(clone.top,)),
         spec=replace(
             spec,
             cwd=clone.directory,
