@@ -1,14 +1,16 @@
 """The cost of a run at a Ray runner beyond one in process: `python tests/benchmarks/ray_overhead.py`.
 
 It starts a cluster on loopback, with two runners, and fails if a target is missed. What it prints is of this machine,
-and of what else runs on it.
+and of what else runs on it. With `submit` it is one of the programs that submit at the same time.
 """
 
 import gc
 import os
+import subprocess
 import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
 
@@ -23,8 +25,11 @@ from ray_submitter import opened
 from ohm_subagents.contract import TextDelta
 from ohm_subagents.testing import EventLog
 
-THRESHOLD, USUAL = 50_000, gc.get_threshold()
+USUAL = gc.get_threshold()
+SELDOM = (50_000, 10, 10)
+"""The threshold that the guide on capacity gives to programs which start hundreds of tasks at once."""
 BURSTS = 5
+PROGRAMS = 2
 BURST, QUEUED, ONE_BY_ONE, DELTAS = 1000, 2000, 300, 500
 
 
@@ -106,10 +111,55 @@ async def measured(ohm, name, log, runners=list, least=None):
     spent = await one_by_one(lambda: ohm.run("finder", "say"))
     told(f"{name}: one task after another, median", median(spent), "ms")
     told(f"{name}: one task after another, p99", p99(spent), "ms")
-    for threshold in THRESHOLD, USUAL[0]:
-        gc.set_threshold(threshold, *USUAL[1:])
-        await bursts(f"{name}, gc.set_threshold({threshold:_})", ohm, log, runners(), least)
+    gc.unfreeze()
+    gc.set_threshold(*USUAL)
+    await bursts(f"{name}, Python's own gc", ohm, log, runners())
+    collect_seldom()
+    await bursts(f"{name}, gc as the guide says", ohm, log, runners(), least)
     return median(spent)
+
+
+def collect_seldom():
+    """Do what the guide on capacity says."""
+    gc.freeze()
+    gc.set_threshold(*SELDOM)
+
+
+async def submitting(address):
+    """Be one of several programs: warm up, wait to be told, and say the seconds that the bursts took."""
+    log = EventLog()
+    with tempfile.TemporaryDirectory() as directory:
+        env = {**os.environ, "OHM_RAY_ADDRESS": address}
+        async with opened(directory, env, log, store="memory", runners=2) as ohm:
+            await together(ohm, "say")
+            collect_seldom()
+            sys.stdout.write("ready\n")
+            sys.stdout.flush()
+            sys.stdin.readline()
+            began = time.perf_counter()
+            for _ in range(BURSTS):
+                log.entries.clear()
+                await together(ohm, "say")
+            sys.stdout.write(f"{time.perf_counter() - began}\n")
+
+
+def several(cluster):
+    """Programs that submit at the same time, to the same runners."""
+    command = [sys.executable, str(Path(__file__).resolve()), "submit", cluster.address]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with ExitStack() as stack:
+        programs = []
+        for _ in range(PROGRAMS):
+            own = stack.enter_context(tempfile.TemporaryDirectory())  # the keys of runs have it: ids alone may be equal
+            programs.append(stack.enter_context(subprocess.Popen(command, env=cluster.env, cwd=own, **pipes)))
+            stack.callback(programs[-1].kill)
+        for one in programs:
+            one.stdout.readline()
+        for one in programs:
+            one.stdin.write("go\n")
+            one.stdin.flush()
+        slowest = max(float(one.communicate()[0]) for one in programs)
+    told(f"ray: {PROGRAMS} programs at once, gc as the guide says", PROGRAMS * BURSTS * BURST / slowest, "tasks/s")
 
 
 async def latency(ohm, log):
@@ -182,10 +232,11 @@ async def main():
             await latency(ohm, log)
             await plain()
             await memory(ohm, cluster)
+        await anyio.to_thread.run_sync(several, cluster)
         async with opened(directory, env) as ohm:
             await queued(ohm, {"address": cluster.address, "run": "told"})
     sys.exit(f"missed: {', '.join(missed)}" if missed else 0)
 
 
 if __name__ == "__main__":
-    anyio.run(main)
+    anyio.run(*([submitting, sys.argv[2]] if sys.argv[1:2] == ["submit"] else [main]))
