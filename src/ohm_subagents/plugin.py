@@ -21,7 +21,7 @@ from ohm_subagents._plugins.backends.backend_type import BackendType
 from ohm_subagents._plugins.backends.child_call import call_child_tool
 from ohm_subagents._plugins.backends.context import BackendContext, Log
 from ohm_subagents._plugins.backends.fallback import INTERACTIVE_SDK, INTERACTIVE_SHELL
-from ohm_subagents._plugins.backends.gate import Gate, Grant, RequestNeed
+from ohm_subagents._plugins.backends.gate import Gate, Grant, OpenBudget, RequestNeed
 from ohm_subagents._plugins.backends.interface import (
     Backend,
     BackendSpec,
@@ -194,6 +194,7 @@ __all__ = [
     "OhmError",
     "Ok",
     "OnUpdate",
+    "OpenBudget",
     "Options",
     "PermissionRequest",
     "Phrase",

@@ -15,7 +15,8 @@ from pydantic_core import from_json, to_json
 from told_backend import TOLD, TellOptions, Told
 
 import ohm_ray
-from ohm_ray.actors import Actors, silent
+from ohm_ray.actors import Actors
+from ohm_ray.calls import silent
 from ohm_ray.directories import Directory
 from ohm_ray.hooks import ohm_backends
 from ohm_ray.opening import TOKEN, TOKEN_FILE

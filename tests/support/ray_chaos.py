@@ -1,8 +1,9 @@
 """Rounds of `kill -9` in a batch of tasks on a Ray cluster; `python tests/support/ray_chaos.py` plays 200.
 
-In each a runner, a node or the submitter is killed at some moment. Then each task has to have ended once, with all its
-text, and no more requests than its budget allows may have been made: the runners count them in files of their own. At
-the end there may be no run, actor, process, socket or directory that was not there before.
+In each a runner, a node, the ledger or the submitter is killed at some moment; where it is the ledger, the submitter is
+mostly gone by then. Then each task has to have ended once, with all its text, and no more
+requests than its budget, and that of those that share one, allow may have been made: the runners count them in files of
+their own. At the end there may be no run, actor, process, socket or directory that was not there before.
 """
 
 import argparse
@@ -21,24 +22,35 @@ import ray_submitter
 from anyio import to_thread
 from anyio.streams.buffered import BufferedByteReceiveStream
 from pydantic_core import from_json
-from ray_clusters import cluster_of_tests
-from ray_submitter import opened
+from ray_clusters import cluster_of_tests, with_nobody
+from ray_submitter import begun, opened
 from remains import found
 
-from ohm_ray.actors import NAMESPACE, ActorCalls
-from ohm_subagents import Budget, ErrorCode
+from ohm_ray.calls import NAMESPACE, ActorCalls
+from ohm_subagents import ErrorCode
 from ohm_subagents.contract import RunStarted, TaskSettled, TextDelta
 from ohm_subagents.plugin import hookimpl
 
 HELD = "ohm/held/0"
 """The runner that holds the connection to the cluster."""
-VICTIMS = ("runner", "node", "submitter")
+VICTIMS = ("runner", "node", "submitter", "ledger")
 LAST = 40
+LAST_UNATTENDED = 140
+"""The numbers that a task says, and those where it has to go on alone: with seven requests in between."""
 GREEDY = 10
 """One of so many tasks asks for more requests than its budget has."""
 REQUESTS = 8
+SHARING = 5
+"""The tasks that share a budget, each of which asks for all of it."""
+SHARED = 20
+UNATTENDED_S = 10
+"""Seconds in which the runs of a submitter that was killed have to go on, if there is anything left for them to do."""
 RUNNERS = 4
+UNATTENDED = 0.7
+"""The part of the rounds with a ledger in which its submitter is gone."""
 OPTIONS = {"pool": "chaos", "runners": RUNNERS, "onLost": "retry", "resources": {"slot": 0.5}}
+OPTIONS["ledgerAfterMs"] = 1000
+SUBAGENTS = {"budget": {"requests": SHARED}, "asyncStart": "allow"}
 
 
 class Moment:
@@ -62,10 +74,16 @@ class Chaos:
 
     def __init__(self, cluster, directory, *, seed, tasks):
         self.cluster, self.directory, self.tasks = cluster, directory, tasks
-        self.prompts = [f"{'greed' if number % GREEDY == 0 else 'work'} {LAST}" for number in range(tasks)]
+        self._ask(LAST)
         self.chance = random.Random(seed)
         self.found = Counter()
         self.rounds_s = []
+
+    def _ask(self, last):
+        """Let each task of the next batch say so many numbers."""
+        self.last = last
+        self.prompts = [f"{'greed' if number % GREEDY == 0 else 'work'} {last}" for number in range(self.tasks)]
+        self.prompts += [f"greed {last}"] * SHARING
 
     @asynccontextmanager
     async def playing(self):
@@ -76,32 +94,52 @@ class Chaos:
             yield self
 
     def opened(self, *plugins, **more):
-        return opened(self.directory, self.cluster.env, *plugins, **OPTIONS, **more)
+        return opened(self.directory, self.cluster.env, *plugins, subagents=SUBAGENTS, **OPTIONS, **more)
 
     async def round(self, victim):
         """Kill one of these in a batch, and check what is left of it."""
         began = time.monotonic()
         with anyio.fail_after(150):
-            await (self._without_its_submitter() if victim == "submitter" else self._without(victim))
+            unattended = victim == "ledger" and self.chance.random() < UNATTENDED
+            self._ask(LAST_UNATTENDED if unattended else LAST)
+            if victim == "submitter" or unattended:
+                await self._without_its_submitter(unattended=unattended)
+            else:
+                await self._without(victim)
         self.rounds_s.append(time.monotonic() - began)
         self.found[victim] += 1
 
-    async def _without_its_submitter(self):
+    async def _without_its_submitter(self, *, unattended):
         arguments = [f"{self.directory}", json.dumps(self.prompts), json.dumps(OPTIONS), f"{REQUESTS}"]
+        arguments += [f"{SHARING}", json.dumps(SUBAGENTS)]
         command = [sys.executable, ray_submitter.__file__, *arguments]
         async with await anyio.open_process(command, env=self.cluster.env, stderr=None) as submitter:
             line = await BufferedByteReceiveStream(submitter.stdout).receive_until(b"\n", 100_000)
-            await anyio.sleep(self.chance.random() * 0.4)  # the moment of the kill is what the round varies
+            if not unattended:
+                await anyio.sleep(self.chance.random() * 0.4)  # the moment of the kill is what the round varies
             submitter.kill()
+        if unattended:
+            await self._go_on_alone(line.decode().split())
+            await to_thread.run_sync(self._kill, "ledger")
+            await anyio.sleep(self.chance.random())
         async with self.opened() as ohm:
             self.found["running at the kill"] += sum(not ohm.task(one).is_terminal for one in line.decode().split())
             await self._check(ohm, line.decode().split())
 
+    async def _go_on_alone(self, ids):
+        """Wait until runs have made requests that nobody but the ledger can have granted."""
+        await anyio.sleep(0.5)  # what was granted before the kill may still go out
+        before = sum(map(self.cluster.requests, ids))
+        with anyio.move_on_after(UNATTENDED_S):
+            while sum(map(self.cluster.requests, ids)) == before:  # noqa: ASYNC110  they are counted in files
+                await anyio.sleep(0.02)
+        await anyio.sleep(self.chance.random() * 0.4)
+        self.found["requests without a submitter"] += sum(map(self.cluster.requests, ids)) - before
+
     async def _without(self, victim):
-        moment = Moment(self.chance.randrange(1, int(self.tasks * LAST * 0.8)))
+        moment = Moment(self.chance.randrange(1, int(self.tasks * self.last * 0.8)))
         async with self.opened(moment) as ohm:
-            budget = Budget(requests=REQUESTS)
-            ids = [(await ohm.start("finder", prompt, budget=budget)).id for prompt in self.prompts]
+            ids = await begun(ohm, self.prompts, REQUESTS, SHARING)
             await moment.come.wait()
             self.found["running at the kill"] += sum(not ohm.task(one).is_terminal for one in ids)
             await to_thread.run_sync(self._kill, victim)
@@ -111,6 +149,9 @@ class Chaos:
         if victim == "runner":
             runners = [one for one in self.cluster.runners() if one not in self.others]
             os.kill(self.chance.choice(runners).pid, signal.SIGKILL)
+        elif victim == "ledger":
+            for ledger in self.cluster.ledgers():
+                with_nobody(ledger.kill)
         else:
             node = self.chance.choice(self.cluster.nodes)
             self.cluster.kill_node(node)
@@ -124,14 +165,15 @@ class Chaos:
             kinds = Counter(type(one.event) for one in await ohm.store.history(task))
             requests, counted = self.cluster.requests(task_id), task.activity.usage.requests
             assert (kinds[RunStarted], kinds[TaskSettled]) == (1, 1), (task_id, kinds)
-            assert requests <= REQUESTS, (task_id, requests)
-            assert requests <= counted <= REQUESTS, (task_id, requests, counted)
+            most = SHARED if task_id in ids[-SHARING:] else REQUESTS
+            assert requests <= most, (task_id, requests)
+            assert requests <= counted <= most, (task_id, requests, counted)
             if prompt.startswith("greed"):
                 assert result.unwrap_err().code == ErrorCode.BUDGET_EXCEEDED, result
-                assert {*said} == {*range(1, max(said) + 1)}, (task_id, said)
+                assert {*said} == {*range(1, max(said, default=0) + 1)}, (task_id, said)
             else:
                 assert result.unwrap().output == f"Done: {prompt}"
-                assert {*said} == {*range(1, LAST + 1)}, (task_id, said)
+                assert {*said} == {*range(1, self.last + 1)}, (task_id, said)
             again = any("another one" in told.message for told in task.diagnostics)
             assert again or said == [*range(1, len(said) + 1)], (task_id, said)
             self.found["tasks"] += 1
@@ -139,6 +181,9 @@ class Chaos:
             self.found["texts said twice"] += len(said) - len({*said})
             self.found["requests"] += requests
             self.found["requests that were counted and not made"] += counted - requests
+        shared = sum(map(self.cluster.requests, ids[-SHARING:]))
+        assert shared <= SHARED, shared
+        self.found["requests of the shared budget"] += shared
 
     async def left(self):
         """The runs that the runners still have, once all is over: those that go on, and those that have ended."""
@@ -157,6 +202,11 @@ class Chaos:
         """End the runners, which stay after their programs. Each has one process, and nothing else of ours is left."""
         (await self.holder.run("finder", "say")).unwrap()  # its runner may have been killed with its node
         runners = self.cluster.runners()
+        _, left = await to_thread.run_sync(psutil.wait_procs, self.cluster.ledgers(), 30)
+        if left:  # a submitter was killed between the last end of its tasks and the word to the ledger: for an hour
+            self.found["ledgers left for an hour"] += 1
+            kill(f"ohm/{OPTIONS['pool']}/ledger")
+            await to_thread.run_sync(psutil.wait_procs, left, 60)
         assert actors() == [*self.names(), HELD]
         assert len(runners) == len(actors()), runners
         for name in actors():

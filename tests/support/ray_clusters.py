@@ -48,6 +48,10 @@ class Node:
         found = [one for one in self.processes() if "Runner" in "".join(with_nobody(one.cmdline) or ())]
         return sorted(found, key=lambda one: one.create_time())
 
+    def ledgers(self):
+        """The processes of the ledgers on it."""
+        return [one for one in self.processes() if "Ledger" in "".join(with_nobody(one.cmdline) or ())]
+
     def kill(self):
         """`kill -9` of all of it."""
         processes = self.processes()
@@ -163,6 +167,10 @@ class Cluster:
         return sorted(
             (one for node in (self.head, *self.nodes) for one in node.runners()), key=psutil.Process.create_time
         )
+
+    def ledgers(self):
+        """The processes of the ledgers."""
+        return [one for node in (self.head, *self.nodes) for one in node.ledgers()]
 
     def requests(self, task_id):
         """The model requests that a task has made, as the runners have counted them."""

@@ -24,11 +24,23 @@ def opened(directory, env, *plugins, store="sqlite", providers=None, subagents=N
     return Ohm.open(env={**HERMETIC, **kept, **env}, config=config, plugins=[ohm_ray, *plugins])
 
 
-async def main(directory, prompts, options, requests="1000"):
-    """Start a task for each of the prompts, which may make so many requests; say their ids once all have begun."""
-    async with opened(directory, os.environ, **json.loads(options)) as ohm:
-        budget = Budget(requests=int(requests))
-        handles = [await ohm.start("finder", prompt, budget=budget) for prompt in json.loads(prompts)]
+async def begun(ohm, prompts, requests, sharing=0):
+    """Start a task for each of the prompts, which may make so many requests; the last ones share a budget."""
+    single = prompts[: len(prompts) - sharing]
+    ids = [(await ohm.start("finder", prompt, budget=Budget(requests=requests))).id for prompt in single]
+    if sharing:
+        tasks = [{"subagent_type": "finder", "description": "d", "prompt": prompt} for prompt in prompts[-sharing:]]
+        before = {one.id for one in ohm.store.tasks()}
+        await ohm.call("task", {"op": "start", "parallel": True, "async": True, "tasks": tasks})
+        ids += [one.id for one in ohm.store.tasks() if one.id not in before]
+    return ids
+
+
+async def main(directory, prompts, options, requests="1000", sharing="0", subagents="{}"):
+    """Start a task for each of the prompts, as `begun` does; say their ids once all have begun."""
+    async with opened(directory, os.environ, subagents=json.loads(subagents), **json.loads(options)) as ohm:
+        ids = await begun(ohm, json.loads(prompts), int(requests), int(sharing))
+        handles = [ohm.handle(one) for one in ids]
         for handle in handles:
             async for each in handle.events():
                 if isinstance(each, TextDelta):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
-from ohm_subagents._orchestrator.spending import NOTHING, BudgetExceeded, Reservation, Spending
+from ohm_subagents._orchestrator.spending import NOTHING, BudgetExceeded, Reservation, Spending, rest_of
 from ohm_subagents.contract.account import Remaining
 
 if TYPE_CHECKING:
@@ -97,6 +97,12 @@ class Ledger:
                 wanted.last_of = "requests"
         return wanted
 
+    async def covered(self) -> None:
+        """Wait until what was reserved may be granted, of a budget of which others grant a part."""
+        for one in self.budgets:
+            if one.cover is not None:
+                await one.cover()
+
     def expect(self) -> Callable[[], None]:
         """Let every request wait until the returned function is called: a run that goes on may have made some."""
         limits = [one for one in self.budgets if one.limits_requests]
@@ -158,12 +164,12 @@ class Ledger:
     def remaining(self, level: int) -> Remaining:
         """Return the rest of all budgets, the smallest of each, for a task at this depth."""
         budgets = self.budgets
-        spawns = (_rest(one.budget.spawns, one.spawns) for one in budgets) if self._may_spawn(level) else ()
+        spawns = (rest_of(one.budget.spawns, one.spawns) for one in budgets) if self._may_spawn(level) else ()
         return Remaining(
-            requests=_least(_rest(one.budget.requests, one.requests) for one in budgets),
-            tokens=_least(_rest(one.budget.tokens, one.tokens) for one in budgets),
-            cost_usd=_least(_rest(one.budget.cost_usd, one.cost_usd) for one in budgets),
-            tool_calls=_least(_rest(one.budget.tool_calls, one.tool_calls) for one in budgets),
+            requests=_least(rest_of(one.budget.requests, one.requests) for one in budgets),
+            tokens=_least(rest_of(one.budget.tokens, one.tokens) for one in budgets),
+            cost_usd=_least(rest_of(one.budget.cost_usd, one.cost_usd) for one in budgets),
+            tool_calls=_least(rest_of(one.budget.tool_calls, one.tool_calls) for one in budgets),
             spawns=_least(spawns),
             wall_ends_ms=_least(one.wall_ends_ms for one in budgets),
         )
@@ -197,10 +203,6 @@ def _charge(budgets: Iterable[Spending], usage: Usage, tokens: int, cost_usd: De
         one.tokens += tokens
         one.cost_usd += cost_usd or NOTHING
         one.tool_calls += usage.tool_calls
-
-
-def _rest(limit: Amount | None, spent: Amount) -> Amount | None:
-    return None if limit is None else max(limit - spent, limit - limit)
 
 
 def _least(rests: Iterable[Amount | None]) -> Amount | None:

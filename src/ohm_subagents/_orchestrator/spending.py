@@ -5,16 +5,22 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final
+from functools import cached_property
+from secrets import token_hex
+from typing import TYPE_CHECKING, Final, TypeVar
 
+from ohm_subagents.contract.account import Remaining
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from ohm_subagents._plugins.backends.gate import RequestNeed
     from ohm_subagents.contract.events import Guard
     from ohm_subagents.contract.ids import Clock
     from ohm_subagents.contract.limits import Budget
 
+Amount = TypeVar("Amount", int, Decimal)
 ANSWER_TOKENS: Final = 16_384
 """Tokens that are reserved for an answer when the request does not limit it."""
 LAST_TOKENS: Final = 2048
@@ -63,6 +69,7 @@ class Spending:
             for an answer puts it off.
         unheard: the runs that go on from another process, and of which nobody knows yet what they have used.
         wall_ends_ms: the same in epoch milliseconds; None before the first run, and without a wall clock.
+        cover: awaited before a request is granted that was reserved here; None for nothing to wait for.
     """
 
     def __init__(self, budget: Budget, *, owner: str, level: int) -> None:
@@ -75,8 +82,25 @@ class Spending:
         self.wall_at = math.inf
         self.wall_ends_ms: int | None = None
         self.unheard = 0
+        self.cover: Callable[[], Awaitable[None]] | None = None
         self._parks = 0
         self._parked_at = 0.0
+
+    @cached_property
+    def key(self) -> str:
+        """The name of the budget: no other one has it, in any process."""
+        return token_hex(8)
+
+    def rest(self) -> Remaining:
+        """Return what is neither spent nor reserved (`OpenBudget`)."""
+        budget, reserved = self.budget, self.reserved
+        return Remaining(
+            requests=rest_of(budget.requests, self.requests + reserved.requests),
+            tokens=rest_of(budget.tokens, self.tokens + reserved.tokens),
+            cost_usd=rest_of(budget.cost_usd, self.cost_usd + reserved.cost_usd),
+            tool_calls=rest_of(budget.tool_calls, self.tool_calls),
+            wall_ends_ms=self.wall_ends_ms,
+        )
 
     def begin(self, now: float, epoch_ms: Clock) -> float:
         """Start the wall clock, if it has not begun; return when it ends, as far as is known now."""
@@ -223,3 +247,8 @@ class Spending:
             ("tool_calls", budget.tool_calls, self.tool_calls),
         )
         return tuple((name, max(limit - used, 0 * limit), limit) for name, limit, used in spent if limit is not None)
+
+
+def rest_of(limit: Amount | None, spent: Amount) -> Amount | None:
+    """Return what is left of a limit; None where there is none."""
+    return None if limit is None else max(limit - spent, limit - limit)

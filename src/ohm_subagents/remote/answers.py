@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
     from ohm_subagents.plugin import Gate, RunRequest
+    from ohm_subagents.remote.deposits import Deposits
     from ohm_subagents.remote.link import Link
 
 MADE_ONCE: Final = "The call was interrupted: it may have been made, and was not made again."
@@ -39,11 +40,20 @@ MADE_ONCE: Final = "The call was interrupted: it may have been made, and was not
 class Answers:
     """Carries out what a run asks of its gate and its child tools, each in a task of its own."""
 
-    def __init__(self, run_key: str, request: RunRequest, link: Link, *, on_first: Callable[[], object]) -> None:
+    def __init__(
+        self,
+        run_key: str,
+        request: RunRequest,
+        link: Link,
+        *,
+        deposits: Deposits | None = None,
+        on_first: Callable[[], object],
+    ) -> None:
         """`on_first` is called with what is asked before `open`, and waits for that."""
         self._key = run_key
         self._request = request
         self._link = link
+        self._deposits = deposits
         self._context = copy_context()  # of the run, which its child tools are called in
         self._on_first = on_first
         self._group: TaskGroup | None = None
@@ -77,6 +87,10 @@ class Answers:
 
     def _start(self, group: TaskGroup, ask: AskMessage, scope: anyio.CancelScope) -> None:
         self._context.run(group.start_soon, self._answer, ask, scope)
+
+    def is_open(self, ask: int) -> bool:
+        """Return True if the run still needs what it asked, as far as was heard."""
+        return ask in self._asks and not self._asks[ask].cancel_called
 
     def leave(self, ask: int) -> None:
         """End what was asked: the run no longer needs it."""
@@ -125,6 +139,8 @@ class Answers:
                         max_output_tokens=grant.max_output_tokens,
                         is_last=grant.is_last,
                     )
+                    if self._deposits is not None:
+                        await self._deposits.granted(self._key, grant.budgets)
                     self._link.send(answer)
                     await anyio.sleep_forever()
                 case Err(error):

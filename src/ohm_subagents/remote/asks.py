@@ -64,29 +64,40 @@ class Asks:
     """The open asks of one run, and the way of their answers back to it."""
 
     def __init__(self, run_key: str, report: Callable[[RunReport], Entry | None], next_n: Callable[[], int]) -> None:
-        """`report` adds a report to the log of the run, whose next number is `next_n`."""
+        """`report` adds a report to the log of the run, whose next number is `next_n`.
+
+        `on_asked` is called when something was asked, and `on_leaving` before the submitter hears that it is over.
+        """
         self.run_key = run_key
         self.report = report
         self.next_n = next_n
         self._open: dict[int, _Ask] = {}
         self._last = 0
+        self.on_asked: Callable[[], None] = _nothing
+        self.on_leaving: Callable[[int], None] = _nothing
 
     def next_ask(self) -> int:
         """Return the number of the next ask."""
         self._last += 1
         return self._last
 
-    def answer(self, message: AnswerMessage) -> None:
-        """Take in an answer; one that comes twice, or too late, counts for nothing."""
+    def unanswered(self) -> list[RequestAsked]:
+        """Return the model requests that nobody has answered."""
+        asks = (one.message for one in self._open.values() if one.answer is None)
+        return [one for one in asks if isinstance(one, RequestAsked)]
+
+    def answer(self, message: AnswerMessage) -> bool:
+        """Take in an answer; one that comes twice, or too late, counts for nothing. Return True if it counts."""
         ask = self._open.get(message.ask)
         if ask is None or ask.answer is not None:
-            return
+            return False
         if isinstance(message, News):
             if ask.on_news is not None:
                 ask.on_news(message)
-            return
+            return True
         ask.answer = message
         ask.answered.set()
+        return True
 
     def ask_again(self, since: int) -> None:
         """Ask another submitter, who has heard the reports up to this one, what is not over.
@@ -106,6 +117,7 @@ class Asks:
         """Ask, and wait for the answer; the submitter hears when the context is left."""
         ask = self._open[message.ask] = _Ask(message, on_news=on_news)
         ask.entry = self.report(message)
+        self.on_asked()
         try:
             await ask.answered.wait()
             if not isinstance(ask.answer, expected):
@@ -113,7 +125,12 @@ class Asks:
             yield ask.answer
         finally:
             del self._open[message.ask]
+            self.on_leaving(message.ask)
             self.report(AskLeft(run_key=self.run_key, n=self.next_n(), ask=message.ask))
+
+
+def _nothing(*_ask: int) -> None:
+    """Leave it at that."""
 
 
 class RemoteGate:

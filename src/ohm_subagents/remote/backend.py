@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import math
-import os
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from functools import lru_cache
-from hashlib import sha256
-from secrets import token_hex
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -16,8 +12,9 @@ from anyio.lowlevel import checkpoint
 
 from ohm_subagents.contract.wire import Hello, WireError
 from ohm_subagents.plugin import Capability, Diagnostic, DiagnosticRaised, Err, ErrorCode, OhmError, Ok
+from ohm_subagents.remote.deposits import Deposits
 from ohm_subagents.remote.link import Link, Patience, answered
-from ohm_subagents.remote.request import left_behind
+from ohm_subagents.remote.request import left_behind, run_key
 from ohm_subagents.remote.submitted_run import SubmittedRun
 from ohm_subagents.remote.transport import RunnerLostError, RunnerUnusableError
 from ohm_subagents.remote.workspaces import Carrier
@@ -28,6 +25,7 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
     from ohm_subagents.plugin import Result, RunOutput, RunRequest, Sink
+    from ohm_subagents.remote.deposits import LedgerLookup
     from ohm_subagents.remote.transport import Transport
     from ohm_subagents.workspaces import GitWorkspaces
 
@@ -59,9 +57,15 @@ class RemoteBackend:
     """Runs each prompt at one runner (`Backend`). One call listens for all of its runs, and one sends."""
 
     def __init__(
-        self, transport: Transport, group: TaskGroup, patience: Patience, clones: GitWorkspaces | None = None
+        self,
+        transport: Transport,
+        group: TaskGroup,
+        patience: Patience,
+        clones: GitWorkspaces | None = None,
+        deposits: Deposits | None = None,
     ) -> None:
         """With `clones`, the files of a task travel; without, its directory has to be the same at the runner."""
+        self._deposits = deposits
         self._carrier = Carrier(clones)
         self._transport = transport
         self._group = group
@@ -85,7 +89,7 @@ class RemoteBackend:
         carried = await self._carrier.carried(request)
         if isinstance(carried, Err):
             return carried
-        run = SubmittedRun(_key(request), request, sink, linked.ok_value)
+        run = SubmittedRun(run_key(request), request, sink, linked.ok_value, self._deposits)
         return await self._ended(run, run.start(carried.ok_value, cancel_s=self._cancel_s), request, sink)
 
     async def reach(self) -> OhmError | None:
@@ -105,7 +109,7 @@ class RemoteBackend:
         linked = await self._linked()
         if isinstance(linked, Err):
             return Err(replace(linked.err_value, advice="The run may go on there; what it had reported is kept."))
-        run = SubmittedRun(_key(request), request, sink, linked.ok_value)
+        run = SubmittedRun(run_key(request), request, sink, linked.ok_value, self._deposits)
         since = 0 if request.feed is None else request.feed.position
         return await self._ended(run, run.attach(since, cancel_s=self._cancel_s), request, sink)
 
@@ -141,7 +145,7 @@ class RemoteBackend:
                     return False
                 self._known, self._known_at = frozenset((*hello.running, *hello.ended)), anyio.current_time()
                 self._knows_more = hello.kept > len(hello.ended)
-            return self._knows_more or _key(request) in self._known
+            return self._knows_more or run_key(request) in self._known
 
     async def _linked(self) -> Result[Link, OhmError]:
         """Return the link to the runner in its present life, or why there is none; all who wait go on together."""
@@ -196,36 +200,35 @@ class RemoteBackend:
             await self._acknowledge_ends()
             if self._link is not None:
                 await self._link.leave()
+            if self._deposits is not None:
+                await self._deposits.leave()
 
 
 @asynccontextmanager
 async def open_remote(
-    transport: Transport, *, patience: Patience | None = None, clones: GitWorkspaces | None = None
+    transport: Transport,
+    *,
+    patience: Patience | None = None,
+    clones: GitWorkspaces | None = None,
+    ledger: LedgerLookup | None = None,
+    ledger_after_s: float | None = None,
 ) -> AsyncGenerator[RemoteBackend]:
     """Open a backend whose runs are at the far end of a transport. Whatever still runs when it is left is cancelled.
 
     With `clones`, the files of a task travel to the runner, and what it did comes back; without, its directory has to
-    be the same on both sides.
+    be the same on both sides. With `ledger` and `ledger_after_s`, a ledger grants model requests of runs that may be
+    attached to, once this process was silent for so many seconds.
     """
+    patience = patience or Patience()
     async with anyio.create_task_group() as group:
-        backend = RemoteBackend(transport, group, patience or Patience(), clones)
+        retry_s = patience.retry_s
+        deposits = None if ledger is None else Deposits(ledger, group, after_s=ledger_after_s, retry_s=retry_s)
+        backend = RemoteBackend(transport, group, patience, clones, deposits)
         try:
             yield backend
         finally:
             await backend.leave()
         group.cancel_scope.cancel()
-
-
-def _key(request: RunRequest) -> str:
-    """Return the key of the run at its runner, where tasks of other stores may have the same id."""
-    if request.feed is None:
-        return f"{request.task_id}.{token_hex(8)}"
-    return f"{request.feed.key}.{_place(os.fspath(request.cwd))}"
-
-
-@lru_cache(64)
-def _place(directory: str) -> str:
-    return sha256(os.fsencode(directory)).hexdigest()[:8]
 
 
 def _unreachable(why: str) -> OhmError:

@@ -20,6 +20,7 @@ from ohm_subagents.plugin import Err, ErrorCode, OhmError, Ok, as_exception
 from ohm_subagents.remote.asks import Asks, RemoteGate, RemoteInbox, remote_tool
 from ohm_subagents.remote.request import rules_at, run_request
 from ohm_subagents.remote.run_log import RunLog
+from ohm_subagents.remote.unattended import UnattendedRequests
 from ohm_subagents.remote.workspaces import reported
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class HostedRun:
         owner: the submitter that gets the reports.
         has_ended: True once its last report, the result, is in its log.
         is_forgotten: set once its runner keeps it no more.
+        requests: asks a ledger for its model requests while its submitter is silent.
     """
 
     def __init__(self, run_key: str, run: WireRun, *, owner: str, told: Told, max_unsent: int) -> None:
@@ -51,6 +53,7 @@ class HostedRun:
         self.is_forgotten = anyio.Event()
         self.log = RunLog(max_unsent=max_unsent)
         self.asks = Asks(run_key, self._add, lambda: self.log.next_n)
+        self.requests = UnattendedRequests(self.asks, self.emit)
         self._inbox = RemoteInbox(self.asks)
         self._told = told
         self._scope = anyio.CancelScope()
@@ -59,6 +62,7 @@ class HostedRun:
 
     def emit(self, event: RunEvent) -> None:
         """Report an event."""
+        self.requests.note(event)
         if not self.has_ended and not self.log.joins(event):
             self._add(EventReported(run_key=self.key, n=self.log.next_n, event=event))
 
@@ -77,7 +81,7 @@ class HostedRun:
 
     def replay(self, message: AttachRun) -> None:
         """Tell a submitter that comes later what it has missed, and ask it what is not over."""
-        since = message.since
+        since, self.requests.after_s = message.since, message.ledger_after_s
         for entry in self.log.since(since):
             if entry.is_history:
                 self._told(self, entry)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
+from functools import lru_cache
+from hashlib import sha256
 from pathlib import PurePath
+from secrets import token_hex
 from typing import TYPE_CHECKING, Final
 
 from pydantic_core import to_jsonable_python
@@ -68,6 +72,18 @@ def wire_run(request: RunRequest, workspace: Workspace | None = None) -> WireRun
         unpriced=None if request.gate is None else request.gate.unpriced(_ANY_MODEL),
         depth=request.depth,
     )
+
+
+def run_key(request: RunRequest) -> str:
+    """Return the key of the run at its runner, where tasks of other stores may have the same id."""
+    if request.feed is None:
+        return f"{request.task_id}.{token_hex(8)}"
+    return f"{request.feed.key}.{_place(os.fspath(request.cwd))}"
+
+
+@lru_cache(64)
+def _place(directory: str) -> str:
+    return sha256(os.fsencode(directory)).hexdigest()[:8]
 
 
 def left_behind(profile: Profile) -> Iterator[DiagnosticRaised]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
 from contextlib import asynccontextmanager
+from functools import partial
 from secrets import token_hex
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
@@ -26,11 +26,10 @@ from ohm_subagents.contract.wire import (
     dump,
     load,
     load_as,
-    sized,
 )
 from ohm_subagents.plugin import Capability, ErrorCode, OhmError, Options
 from ohm_subagents.remote.hosted_run import HostedRun
-from ohm_subagents.remote.portion import portion
+from ohm_subagents.remote.owner import Owner
 from ohm_subagents.remote.run_log import MAX_UNSENT, Entry
 from ohm_subagents.remote.workspaces import RunnerWorkspaces
 
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents.contract.wire import WireMessage, WireObject
     from ohm_subagents.plugin import Backend, BackendSpec, Preparing, Result, RunOutput, RunRequest, Sink
+    from ohm_subagents.remote.deposits import LedgerLookup
     from ohm_subagents.remote.workspaces import Workspaces
 
 KEPT_S: Final = 3600.0
@@ -48,40 +48,6 @@ KEPT_S: Final = 3600.0
 MAX_WAIT_S: Final = 20.0
 KEY_TAKEN: Final = "The runner has another run of the same key, of another submitter."
 OptionsT = TypeVar("OptionsT", bound=Options)
-
-
-class _Owner:
-    """A submitter: what it has sent so far, and what it is to be told."""
-
-    def __init__(self) -> None:
-        self.taken = 0
-        self.seen_at = anyio.current_time()
-        self._first = 1
-        self._waiting: deque[Entry | RunUnknown] = deque()
-        self._news = anyio.Event()
-
-    def tell(self, entry: Entry | RunUnknown) -> None:
-        self._waiting.append(entry)
-        self._news.set()
-
-    def trim(self, since: int) -> None:
-        """Forget what it has, up to this place in the feed."""
-        while self._waiting and self._first <= since:
-            self._waiting.popleft()
-            self._first += 1
-
-    async def wait(self, wait_s: float) -> None:
-        """Wait until there is something to tell, or another poll takes the place of this one."""
-        self._news.set()
-        news = self._news = anyio.Event()
-        if not self._waiting:
-            with anyio.move_on_after(wait_s):
-                await news.wait()
-
-    def feed(self, incarnation: str, version: int) -> Feed:
-        messages = (one if isinstance(one, RunUnknown) else one.report() for one in self._waiting)
-        reports = portion(sized(one, version=version) for one in messages)
-        return Feed(incarnation=incarnation, first=self._first, reports=reports)
 
 
 class Runner:
@@ -101,6 +67,7 @@ class Runner:
         workspaces: Workspaces | None = None,
         kept_s: float = KEPT_S,
         max_unsent: int = MAX_UNSENT,
+        ledger: LedgerLookup | None = None,
     ) -> None:
         """Host runs of `backend` in tasks of `group`, with `env` as the environment of each; see `open_runner`."""
         self.incarnation = token_hex(8)
@@ -112,7 +79,8 @@ class Runner:
         self._workspaces = workspaces or RunnerWorkspaces(self._env)
         self._kept_s = kept_s
         self._max_unsent = max_unsent
-        self._owners: dict[str, _Owner] = {}
+        self._ledger = ledger
+        self._owners: dict[str, Owner] = {}
         self._runs: dict[str, HostedRun] = {}
         self._asked_at = anyio.current_time()
         self._emptied = anyio.Event()
@@ -174,8 +142,9 @@ class Runner:
                 self._acknowledge(self._runs[key], n)
         owner = self._owner(poll.owner)
         owner.trim(poll.since)
-        await owner.wait(min(poll.wait_s, MAX_WAIT_S))
-        self._asked_at = owner.seen_at = anyio.current_time()
+        with owner.polling():
+            await owner.wait(min(poll.wait_s, MAX_WAIT_S))
+        self._asked_at = anyio.current_time()
         return dump(owner.feed(self.incarnation, version), version=version)
 
     def _receive(self, fields: WireObject, owner: str) -> None:
@@ -193,8 +162,9 @@ class Runner:
             case StartRun(run_key=key) if key in self._runs:
                 taken = OhmError(code=ErrorCode.RUNNER_LOST, message=KEY_TAKEN, retryable=True)
                 self._owner(owner).tell(Entry(ResultReported(run_key=key, n=1, error=taken)))
-            case StartRun(run_key=key, run=wire_run):
+            case StartRun(run_key=key, run=wire_run, ledger_after_s=after_s):
                 run = HostedRun(key, wire_run, owner=owner, told=self._tell, max_unsent=self._max_unsent)
+                run.requests.after_s = after_s
                 self._runs[key] = run
                 self._group.start_soon(self._host, run)
             case AttachRun():
@@ -206,11 +176,22 @@ class Runner:
 
     async def _host(self, run: HostedRun) -> None:
         """Let a run come to its end, and keep it until its submitter has acknowledged all, or its time is over."""
-        await run.serve(self._backend, self._workspaces, self._env)
-        with anyio.move_on_after(self._kept_s):
-            await run.is_forgotten.wait()
+        async with anyio.create_task_group() as group:
+            if self._ledger is not None:
+                group.start_soon(run.requests.serve, self._ledger, partial(self._silent, run))
+            await run.serve(self._backend, self._workspaces, self._env)
+            with anyio.move_on_after(self._kept_s):
+                await run.is_forgotten.wait()
+            group.cancel_scope.cancel()
         if not run.is_forgotten.is_set():
             self._forget(run)
+
+    async def _silent(self, run: HostedRun, for_s: float) -> None:
+        """Wait until the submitter of a run, whoever that is, was silent for so many seconds."""
+        owner = ""
+        while owner != run.owner:
+            owner = run.owner
+            await self._owner(owner).silent(for_s)
 
     def _forget(self, run: HostedRun) -> None:
         del self._runs[run.key]
@@ -234,11 +215,11 @@ class Runner:
         if run.has_ended and run.log.is_acknowledged:
             self._forget(run)
 
-    def _owner(self, owner: str) -> _Owner:
+    def _owner(self, owner: str) -> Owner:
         found = self._owners.get(owner)
         if found is None:
             self._forget_silent_owners()
-            found = self._owners[owner] = _Owner()
+            found = self._owners[owner] = Owner()
         return found
 
     def _forget_silent_owners(self) -> None:
@@ -270,12 +251,13 @@ async def open_runner(
     workspaces: Workspaces | None = None,
     kept_s: float = KEPT_S,
     max_unsent: int = MAX_UNSENT,
+    ledger: LedgerLookup | None = None,
 ) -> AsyncGenerator[Runner]:
     """Open a backend, and host runs on it until the context is left, which ends them.
 
     `env` is the environment of the runs: the keys that they need are in it, and in no message. A run that has ended is
     kept for `kept_s` seconds if its submitter does not acknowledge it; of a run that has `max_unsent` reports waiting,
-    pieces of text are joined.
+    pieces of text are joined. `ledger` finds what grants model requests while a submitter is silent that lets it.
     """
     async with spec.open(options) as backend, anyio.create_task_group() as group:
         prepares = Capability.PREPARES in spec.capabilities
@@ -287,6 +269,7 @@ async def open_runner(
             workspaces=workspaces,
             kept_s=kept_s,
             max_unsent=max_unsent,
+            ledger=ledger,
         )
         group.cancel_scope.cancel()
 

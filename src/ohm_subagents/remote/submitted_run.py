@@ -12,9 +12,7 @@ from ohm_subagents.contract.wire import (
     AskMessage,
     AttachRun,
     CancelRun,
-    CaughtUp,
     EventReported,
-    RequestAsked,
     ResultReported,
     StartRun,
     SteerAnswered,
@@ -36,6 +34,7 @@ from ohm_subagents.plugin import (
 )
 from ohm_subagents.remote.answers import Answers
 from ohm_subagents.remote.request import wire_run
+from ohm_subagents.remote.settlement import Settlement, catches_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents.contract.wire import RunMessage, RunReport, Workspace
     from ohm_subagents.plugin import Result, RunFeed, RunRequest, Sink
+    from ohm_subagents.remote.deposits import Deposits
     from ohm_subagents.remote.link import Link
 
 STORED_EVERY: Final = 1000
@@ -53,7 +53,10 @@ STORED_EVERY: Final = 1000
 class SubmittedRun:
     """Starts a run, tells its sink what happens, and answers what it asks."""
 
-    def __init__(self, run_key: str, request: RunRequest, sink: Sink, link: Link) -> None:
+    def __init__(
+        self, run_key: str, request: RunRequest, sink: Sink, link: Link, deposits: Deposits | None = None
+    ) -> None:
+        """With `deposits`, a ledger grants its model requests while this process is gone."""
         self._key = run_key
         self._request = request
         self._sink = sink
@@ -64,7 +67,9 @@ class SubmittedRun:
         self._result: Result[RunOutput, OhmError] | None = None
         self._stirred = anyio.Event()
         self._is_over = self._is_closed = False
-        self._asks = Answers(run_key, request, link, on_first=self._stirred.set)
+        deposits = None if request.feed is None else deposits
+        self._asks = Answers(run_key, request, link, deposits=deposits, on_first=self._stirred.set)
+        self._settlement = Settlement(run_key, request, deposits, self._asks)
         self._group: TaskGroup | None = None
         self._offers: dict[int, Callable[[bool], None]] = {}
         self._offered = 0
@@ -78,17 +83,25 @@ class SubmittedRun:
     async def start(self, workspace: Workspace, *, cancel_s: float) -> Result[RunOutput, OhmError]:
         """Run it to its end. If this is cancelled, the run has `cancel_s` seconds to end, and is told of until then."""
         try:
-            return await self._play(StartRun(run_key=self._key, run=wire_run(self._request, workspace)), 0, cancel_s)
+            run = wire_run(self._request, workspace)
+            start = StartRun(run_key=self._key, run=run, ledger_after_s=self._settlement.after_s)
+            return await self._play(start, 0, cancel_s)
         except WireError as unsayable:
             return Err(OhmError(code=ErrorCode.BACKEND_FAILED, message=str(unsayable)))
 
     async def attach(self, since: int, *, cancel_s: float) -> Result[RunOutput, OhmError]:
         """Go on with a run that another process began, from what it reported after `since`."""
-        return await self._play(AttachRun(run_key=self._key, since=since, tells_end=True), since, cancel_s)
+        await self._settlement.claim()
+        after_s = self._settlement.after_s
+        attach = AttachRun(run_key=self._key, since=since, tells_end=True, ledger_after_s=after_s)
+        result = await self._play(attach, since, cancel_s)
+        self._settlement.count_unheard(self._sink)
+        return result
 
     async def _play(self, first: RunMessage, since: int, cancel_s: float) -> Result[RunOutput, OhmError]:
         self._link.open(self._key, self, since=since)
         try:
+            self._settlement.open()
             self._link.send(first)
             stop: BaseException | None = None
             try:
@@ -136,10 +149,13 @@ class SubmittedRun:
         return self._feed is not None and self._feed.is_left
 
     async def acknowledge_end(self) -> None:
-        """Let the runner forget the run once its end, which the engine has recorded, is stored."""
-        if self._feed is not None and self._has_ended and not self._feed.is_left:
-            await self._feed.stored()
+        """Let the runner forget the run once its end, which the engine has recorded, is stored; the ledger too."""
+        if self._feed is None or self._feed.is_left or not (self._has_ended or self._settlement.is_needed):
+            return
+        await self._feed.stored()
+        if self._has_ended:
             self._link.acknowledge(self._key, self._last)
+        self._settlement.end()
 
     def lose(self, why: str) -> None:
         """Take in that the runner is gone with the run."""
@@ -173,8 +189,9 @@ class SubmittedRun:
                     self._take(report)
         if events:
             self._record(events, reports[-1].n)
-        if self._feed is not None and _catches_up(reports):
+        if self._feed is not None and catches_up(reports):
             self._feed.caught_up()
+        self._settlement.hear(reports)
         self._acknowledge()
 
     def _record(self, events: Sequence[RunEvent], n: int) -> None:
@@ -229,6 +246,7 @@ class SubmittedRun:
         self._stirred.set()
 
     def _close(self) -> None:
+        self._settlement.close()
         self._steering.close()
         self._asks.close()
         if self._group is not None and self._is_storing:
@@ -266,14 +284,6 @@ class SubmittedRun:
         self._offered += 1
         self._link.send(SteerRun(run_key=self._key, offer=self._offered, text=text, is_last=True))
         return True
-
-
-def _catches_up(reports: Sequence[RunReport]) -> bool:
-    """Return True if a run has told all that it did, and waits for no model request, whose gate would say so itself."""
-    left = {one.ask for one in reports if isinstance(one, AskLeft)}
-    if any(isinstance(one, RequestAsked) and one.ask not in left for one in reports):
-        return False
-    return any(isinstance(one, CaughtUp | ResultReported) for one in reports)
 
 
 def _ignore(_is_taken: bool) -> None:  # noqa: FBT001  an answer is yes or no

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Final
 from pydantic_core import from_json, to_json
 
 from ohm_ray import services
+from ohm_ray.calls import UnusableError
+from ohm_ray.ledgers import Ledgers
 from ohm_subagents.config import process_env
 from ohm_subagents.plugin import BackendContext, Err, installed_backends, nearest_name, validated_options
 from ohm_subagents.remote import open_runner
@@ -24,10 +26,6 @@ GC_THRESHOLD: Final = 50_000
 """Objects that are made between two looks for garbage; a run has some hundred."""
 
 
-class UnusableError(Exception):
-    """The runner cannot open its backend. The text says why."""
-
-
 class RunnerActor:
     """Hosts one `Runner`, which opens with the first call, by the environment of this machine.
 
@@ -38,7 +36,7 @@ class RunnerActor:
         """Take JSON: `run`, the id of a backend, `options` of it, `services`, `digests` for `about`, and `idle_s`.
 
         `services` are the OpenAI-compatible ones that its backend may ask, with keys of this machine. `idle_s` are the
-        seconds without a run after which it ends; None for one that stays.
+        seconds without a run after which it ends; None for one that stays. `pool` names the ledger to ask.
         """
         self._settings = from_json(settings)
         self._capabilities: list[str] = []
@@ -76,19 +74,23 @@ class RunnerActor:
             context = BackendContext(env=env, providers=services.read(self._settings.get("services", [])))
             spec, options = configured(self._settings["run"], self._settings["options"], context)
             self._capabilities = sorted(spec.capabilities)
-            async with open_runner(spec, options, env=env) as runner:
+            async with open_runner(spec, options, env=env, ledger=self._ledger()) as runner:
                 gc.freeze()  # the modules stay, and to look at them with each burst of runs takes longer than the runs
                 gc.set_threshold(GC_THRESHOLD, *gc.get_threshold()[1:])
                 opened.set_result(runner)
                 await runner.unused(self._settings["idle_s"])
-            await asyncio.to_thread(_end)
+            await asyncio.to_thread(end_actor)
         except Exception as error:  # noqa: BLE001  whoever called is told
             self._opened = None
             if not opened.done():
                 opened.set_exception(UnusableError(str(error) or type(error).__name__))
 
+    def _ledger(self) -> Ledgers | None:
+        pool = self._settings.get("pool")
+        return None if pool is None else Ledgers(import_module("ray"), pool)
 
-def _end() -> None:
+
+def end_actor() -> None:
     """End this actor for good; one that only exits is started anew."""
     ray = import_module("ray")
     ray.kill(ray.get_runtime_context().current_actor)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from ohm_ray.about import digests, with_demands
-from ohm_ray.runners import RunnerTransport
+from ohm_ray.member import Member, is_lost
 from ohm_subagents.plugin import (
     Checkpointed,
     Diagnostic,
@@ -20,10 +20,9 @@ from ohm_subagents.plugin import (
     OhmError,
 )
 from ohm_subagents.remote import (
+    Deposits,
     Patience,
     PoolSize,
-    RemoteBackend,
-    RunnerLoad,
     RunnerLostError,
     Scaling,
     UndeliveredError,
@@ -33,7 +32,7 @@ from ohm_subagents.remote import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable
+    from collections.abc import AsyncGenerator, Sequence
 
     from anyio.abc import TaskGroup
 
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from ohm_ray.runners import Runners
     from ohm_ray.services import Services
     from ohm_subagents.plugin import Result, RunEvent, RunOutput, RunRequest, Sink
+    from ohm_subagents.remote import LedgerLookup
     from ohm_subagents.workspaces import GitWorkspaces
 
 RETRIES: Final = 3
@@ -48,43 +48,6 @@ RETRIES: Final = 3
 KNOWN_AFTER_S: Final = 1.0
 """Seconds for which the runners are asked, before the first run of a program, how many they have."""
 _ELSEWHERE: Final = "The runner was lost, and the run goes on at another one, from its last checkpoint."
-
-
-class _Member:
-    """A runner of the pool, and what is known of it.
-
-    Fields:
-        load: the runs of this program that are there.
-        others: the number of runs that were there before the first one of this program.
-    """
-
-    def __init__(
-        self,
-        runners: Runners,
-        number: int,
-        group: TaskGroup,
-        patience: Patience,
-        *,
-        clones: GitWorkspaces | None,
-    ) -> None:
-        self.transport = RunnerTransport(runners, number)
-        self.remote = RemoteBackend(self.transport, group, patience, clones)
-        self.load = RunnerLoad()
-        self.others = 0
-        self._life = 0
-
-    async def having(self, run: Awaitable[Result[RunOutput, OhmError]]) -> Result[RunOutput, OhmError]:
-        """Return what becomes of a run here, and count it meanwhile; the first one lost closes it for all."""
-        life, self.load = self._life, self.load.begun()
-        was_lost = False
-        try:
-            result = await run
-            was_lost = _is_lost(result)
-        finally:
-            if life == self._life:
-                self._life += was_lost
-                self.load = self.load.lost(anyio.current_time()) if was_lost else self.load.ended()
-        return result
 
 
 class RayBackend:
@@ -99,6 +62,7 @@ class RayBackend:
         *,
         services: Services,
         clones: GitWorkspaces | None,
+        deposits: Deposits | None,
     ) -> None:
         self._runners = runners
         self._group = group
@@ -106,8 +70,9 @@ class RayBackend:
         self._patience = patience
         self._services = services
         self._clones = clones
+        self._deposits = deposits
         self._digests = digests(options)
-        self._members: list[_Member] = []
+        self._members: list[Member] = []
         scaling = Scaling(
             min_runners=options.fewest,
             max_runners=options.most,
@@ -127,7 +92,11 @@ class RayBackend:
         """Go on with a run of a process that has died, at the runner that has it; where none does, it is lost."""
         seen = _Seen(sink)
         result: Result[RunOutput, OhmError] = Err(_NOBODY)
-        found = await self._found(request)
+        lives = self._lives(request)
+        found = await self._found(lives)
+        if self._deposits is not None:
+            gone = [one for one in lives if found is None or one is not found[1]]
+            await self._deposits.count_lost(gone, seen)
         if found is not None:
             member, request = found
             result = await member.having(member.remote.attach(request, seen))
@@ -144,7 +113,7 @@ class RayBackend:
     ) -> Result[RunOutput, OhmError]:
         """Return the result of a run, which `onLost` may begin again elsewhere, each time with a feed of its own."""
         losses = 0
-        while self._options.on_lost == "retry" and _is_lost(result):
+        while self._options.on_lost == "retry" and is_lost(result):
             losses += 1
             wait_s = retry_wait_s(losses=losses, retries=RETRIES, jitter=randbelow(1000) / 1000)
             if wait_s is None:
@@ -156,15 +125,19 @@ class RayBackend:
             result = await self._run_once(request, seen)
         return result
 
-    async def _found(self, request: RunRequest) -> tuple[_Member, RunRequest] | None:
-        """Return the runner that has the run, and the request with the feed that it has there.
+    def _lives(self, request: RunRequest) -> list[RunRequest]:
+        """Return the request with each feed that its run may have, the newest last.
 
         Before the process died it may have begun the run again elsewhere, of which nothing is recorded yet.
         """
         requests = [request]
         for _ in range(RETRIES if request.feed is not None and self._options.on_lost == "retry" else 0):
             requests.append(replace(requests[-1], feed=requests[-1].feed and requests[-1].feed.again()))
-        found: list[tuple[_Member, RunRequest]] = []
+        return requests
+
+    async def _found(self, requests: Sequence[RunRequest]) -> tuple[Member, RunRequest] | None:
+        """Return the runner that has the run, and the request with the feed that it has there."""
+        found: list[tuple[Member, RunRequest]] = []
 
         async def look(number: int) -> None:
             if await self._is_there(number):
@@ -186,7 +159,7 @@ class RayBackend:
         finally:
             self._size.fit(self._running, now=anyio.current_time())
 
-    async def _run_at(self, member: _Member, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
+    async def _run_at(self, member: Member, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
         unreachable = await member.remote.reach()
         about = member.transport.about
         if unreachable is not None or about is None:
@@ -202,7 +175,7 @@ class RayBackend:
             sink.emit(DiagnosticRaised(diagnostic=told))
         return await member.remote.run(request, sink)
 
-    async def _placed(self) -> _Member:
+    async def _placed(self) -> Member:
         """Return the runner for the next run: one more of them, if those that there are have enough to do.
 
         The last of a pool that was larger than it needs to be for some time get none, and end when they are idle.
@@ -238,10 +211,12 @@ class RayBackend:
     def _running(self) -> int:
         return sum(one.load.running for one in self._members)
 
-    def _member(self, number: int) -> _Member:
+    def _member(self, number: int) -> Member:
         while len(self._members) <= number:
             at = len(self._members)
-            self._members.append(_Member(self._runners, at, self._group, self._patience, clones=self._clones))
+            self._members.append(
+                Member(self._runners, at, self._group, self._patience, clones=self._clones, deposits=self._deposits)
+            )
         return self._members[number]
 
     async def _is_there(self, number: int) -> bool:
@@ -264,10 +239,6 @@ class _Seen:
         self._sink.emit(event)
 
 
-def _is_lost(result: Result[RunOutput, OhmError]) -> bool:
-    return isinstance(result, Err) and result.err_value.code == ErrorCode.RUNNER_LOST
-
-
 @asynccontextmanager
 async def open_pool(
     runners: Runners,
@@ -276,13 +247,20 @@ async def open_pool(
     services: Services = (),
     patience: Patience | None = None,
     clones: GitWorkspaces | None = None,
+    ledger: LedgerLookup | None = None,
 ) -> AsyncGenerator[RayBackend]:
     """Open a backend on a pool of runners. Whatever still runs when it is left is cancelled.
 
     `services` are those that its runners are started with. With `clones`, the files of a task travel to its runner.
+    `ledger` finds what grants model requests while this process is gone.
     """
+    after_s = options.ledger_after_s
+    patience = patience or Patience()
+    if after_s is not None:  # a program that is gone leaves a poll behind, which tells nothing for as long
+        patience = replace(patience, wait_s=min(patience.wait_s, after_s))
     async with anyio.create_task_group() as group:
-        backend = RayBackend(runners, group, options, patience or Patience(), services=services, clones=clones)
+        deposits = None if ledger is None else Deposits(ledger, group, after_s=after_s, retry_s=patience.retry_s)
+        backend = RayBackend(runners, group, options, patience, services=services, clones=clones, deposits=deposits)
         try:
             yield backend
         finally:

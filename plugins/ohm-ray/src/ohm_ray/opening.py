@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from anyio import CancelScope, to_thread
 
-from ohm_ray.actors import NAMESPACE, Actors, silent, unreachable
+from ohm_ray.actors import Actors
 from ohm_ray.backend import open_pool
+from ohm_ray.calls import NAMESPACE, silent, unreachable
 from ohm_ray.directories import Directory
+from ohm_ray.ledgers import Ledgers
 from ohm_ray.signals import kept_sigterm
 from ohm_subagents.plugin import Err, OhmError, Ok
 from ohm_subagents.workspaces import GitWorkspaces
@@ -180,7 +182,8 @@ async def opened(
         return
     try:
         actors = Actors(joined.ok_value, options, services)
-        async with open_pool(actors, options, services=services, clones=clones.ok_value) as backend:
+        ledger = Ledgers(joined.ok_value, options.pool)
+        async with open_pool(actors, options, services=services, clones=clones.ok_value, ledger=ledger) as backend:
             yield Ok(backend)
     finally:
         with CancelScope(shield=True):

@@ -78,6 +78,14 @@ class RayOptions(Options):
     """The files of a task: in a directory that is the same on all machines, or sent to the runner as a git bundle."""
     on_lost: Literal["fail", "retry"] = "fail"
     """The fate of a run whose runner is lost: it fails, or goes on at another runner from its last checkpoint."""
+    ledger_after_ms: int | None = Field(default=None, ge=1000)
+    """The milliseconds without a word of this program after which a ledger grants its runs model requests, within their
+    budgets; None for never."""
+
+    @property
+    def ledger_after_s(self) -> float | None:
+        """The seconds of silence after which the ledger is asked; None for never."""
+        return None if self.ledger_after_ms is None else self.ledger_after_ms / 1000
 
     @property
     def idle_s(self) -> float:

@@ -124,10 +124,17 @@ class RequestGate:
                 yield Err(reserved.error)
                 return
             try:
+                await self._ledger.covered()
                 turn = self._throttle.turn(need.provider, held=self._hold, released=self._release)
                 async with turn as self._got_through:
                     self._is_out = True
-                    yield Ok(Grant(max_output_tokens=reserved.max_output_tokens, is_last=reserved.last_of is not None))
+                    yield Ok(
+                        Grant(
+                            max_output_tokens=reserved.max_output_tokens,
+                            is_last=reserved.last_of is not None,
+                            budgets=self._ledger.budgets,
+                        )
+                    )
             finally:
                 self._got_through = None
                 self._count_open()  # no usage came: it failed, or was refused

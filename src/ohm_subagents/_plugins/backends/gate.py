@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -10,6 +10,7 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
+from ohm_subagents.contract.account import Remaining
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.profile import Decision
 from ohm_subagents.contract.result import Result
@@ -34,6 +35,25 @@ class RequestNeed:
     price: Callable[[int, int], Decimal] | None = None
 
 
+class OpenBudget(Protocol):
+    """A budget that model requests are charged to, for a backend that lets others grant a part of it.
+
+    Fields:
+        cover: awaited before a request is granted that was reserved; None for nothing to wait for.
+    """
+
+    cover: Callable[[], Awaitable[None]] | None
+
+    @property
+    def key(self) -> str:
+        """The name of the budget: no other one has it, in any process."""
+        ...
+
+    def rest(self) -> Remaining:
+        """Return what is neither spent nor reserved."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
     """Permission for one model request.
@@ -41,10 +61,12 @@ class Grant:
     Fields:
         max_output_tokens: the tokens that the budget has left for the answer; None without a budget.
         is_last: the budget allows no further request, so the model should answer now.
+        budgets: the budgets that the request is charged to.
     """
 
     max_output_tokens: int | None = None
     is_last: bool = False
+    budgets: tuple[OpenBudget, ...] = ()
 
 
 class Gate(Protocol):

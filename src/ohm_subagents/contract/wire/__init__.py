@@ -25,6 +25,14 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.wire.codec import common_version, dump, kinds, load, load_as, sized
     from ohm_subagents.contract.wire.commands import WireItem, WireOverrides, WireSend, WireStart
     from ohm_subagents.contract.wire.frames import Feed, Hello, Poll, Post, Receipt
+    from ohm_subagents.contract.wire.ledger import (
+        AskLedger,
+        BudgetsDeposited,
+        DepositBudgets,
+        LedgerAnswered,
+        RequestUsed,
+        UnsettledRun,
+    )
     from ohm_subagents.contract.wire.lenient import UnknownEvent
     from ohm_subagents.contract.wire.messages import (
         AnswerMessage,
@@ -85,6 +93,7 @@ __all__ = [
     "NEWEST",
     "VERSIONS",
     "AnswerMessage",
+    "AskLedger",
     "AskLeft",
     "AskMessage",
     "AskStatus",
@@ -93,6 +102,7 @@ __all__ = [
     "AttendRequests",
     "AttendanceAsked",
     "AttendanceTold",
+    "BudgetsDeposited",
     "CallAsked",
     "CallJudged",
     "CallWaits",
@@ -102,6 +112,7 @@ __all__ = [
     "CaughtUp",
     "CommandAnswered",
     "CommandShown",
+    "DepositBudgets",
     "EventReported",
     "EventTold",
     "ExecuteCommand",
@@ -113,6 +124,7 @@ __all__ = [
     "Granted",
     "Hello",
     "LeaveCommand",
+    "LedgerAnswered",
     "ObserveTasks",
     "OhmOpened",
     "OhmRefused",
@@ -124,6 +136,7 @@ __all__ = [
     "RequestAnswered",
     "RequestAsked",
     "RequestPut",
+    "RequestUsed",
     "ResultReported",
     "RetryJudged",
     "RunMessage",
@@ -143,6 +156,7 @@ __all__ = [
     "ToolReturned",
     "UnknownEvent",
     "UnknownMessage",
+    "UnsettledRun",
     "WireCommandRejected",
     "WireError",
     "WireExchange",
@@ -176,6 +190,7 @@ __getattr__, __dir__ = lazy_names(
         "contract.wire.codec": "common_version dump kinds load load_as sized",
         "contract.wire.commands": "WireItem WireOverrides WireSend WireStart",
         "contract.wire.frames": "Feed Hello Poll Post Receipt",
+        "contract.wire.ledger": "AskLedger BudgetsDeposited DepositBudgets LedgerAnswered RequestUsed UnsettledRun",
         "contract.wire.lenient": "UnknownEvent",
         "contract.wire.messages": "AnswerMessage AttachRun CallJudged CallWaits CancelRun "
         "Granted Refused RetryJudged RunMessage StartRun SteerRun ToolProgressed ToolReturned UnknownMessage "

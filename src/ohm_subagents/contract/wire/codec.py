@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, to_json
 
 from ohm_subagents.contract.text import encodable_json
-from ohm_subagents.contract.wire import callbacks, frames, messages, reports, serving
+from ohm_subagents.contract.wire import callbacks, frames, ledger, messages, reports, serving
 from ohm_subagents.contract.wire.messages import StartRun, UnknownMessage, WireMessage
 from ohm_subagents.contract.wire.profiles import profile_fields
 from ohm_subagents.contract.wire.versions import NEWEST, VERSIONS, WireError, lowered, raised
@@ -112,7 +112,7 @@ def kinds() -> set[str]:
 @cache
 def _messages() -> dict[str, type[WireMessage]]:
     """The messages by their kind."""
-    modules = (messages, reports, frames, serving, callbacks)
+    modules = (messages, reports, frames, ledger, serving, callbacks)
     parts = (one for module in modules for one in vars(module).values() if isinstance(one, type))
     return {kind: one for one in parts if issubclass(one, WireMessage) and (kind := _kind_of(one))}
 

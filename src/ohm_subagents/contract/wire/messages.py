@@ -44,6 +44,8 @@ class StartRun(RunMessage):
 
     run: WireRun
     """The run."""
+    ledger_after_s: float | None = None
+    """The seconds of silence of the submitter after which its ledger is asked for model requests; None for never."""
     kind: Literal["start"] = "start"
 
 
@@ -55,6 +57,8 @@ class AttachRun(RunMessage):
     """The number of the last report that the submitter has."""
     tells_end: bool = False
     """`CaughtUp` is to follow what the run has to tell, and what it asks again."""
+    ledger_after_s: float | None = None
+    """As in `StartRun`, from now on."""
     kind: Literal["attach"] = "attach"
 
 
