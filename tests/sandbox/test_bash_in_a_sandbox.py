@@ -7,6 +7,7 @@ import os
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import pytest
 from git_trees import git, repository
 from model_server import Call, ModelServer, Say
@@ -121,6 +122,17 @@ async def test_a_home_and_a_tmp_of_its_own_can_be_written_and_leave_nothing(plac
 )
 async def test_the_strictest_word_counts_and_one_that_is_unclear_requires(place: Place, asked: Any) -> None:
     assert "s3cret" not in await place.ran(f"cat {place.secret}", **asked)
+
+
+async def test_in_a_clone_the_sandbox_is_around_the_clone_and_git_works_there(place: Place) -> None:
+    git = "git -c user.name=a -c user.email=a@b"
+    first = f"git init -q && echo a > a && git add a && {git} commit -qm first"
+    await anyio.run_process(("sh", "-c", first), cwd=place.cwd)
+    command = f"git log --oneline; pwd > where; echo x > {place.cwd}/escaped"
+    told = await place.ran(command, call={"sandbox": "required", "isolation": "clone"})
+    assert "fatal" not in told
+    assert not (place.cwd / "escaped").exists()
+    assert not (place.cwd / "where").exists()
 
 
 async def test_a_profile_demands_a_sandbox(place: Place) -> None:

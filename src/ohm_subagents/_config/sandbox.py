@@ -15,7 +15,7 @@ class SandboxSettings(Section):
 
     network: Literal["off", "on"] = Field(
         default="off",
-        description="The network for commands of `bash`, as a whole; command-line agents and MCP servers have it. "
+        description="The network for commands of `bash`, as a whole; command-line agents have it. "
         "Not for project files.",
     )
     read: tuple[Line, ...] = Field(

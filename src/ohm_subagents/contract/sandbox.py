@@ -21,7 +21,7 @@ class SandboxRules:
     """The reach of a program in a sandbox, beside the system, which it may read, and the workspace."""
 
     network: Literal["off", "on"] = "off"
-    """The network for the commands of `bash`; agents and MCP servers have it in any case."""
+    """The network for the commands of `bash`; agents have it in any case."""
     read: tuple[str, ...] = ()
     """Files and directories that it may read besides."""
     write: tuple[str, ...] = ()
