@@ -12,7 +12,6 @@ from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.replies import AnswerReply, CommandRejected
 from ohm_subagents.contract.result import Err, Result
 from ohm_subagents.contract.task import apply
-from ohm_subagents.workspaces import Landings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,6 +68,8 @@ async def _done(
         return Err(_nothing(f"Task '{task.id}' has changed no files of its own."))
     if kept.landed == "discarded":
         return Err(_nothing(f"The work of task '{task.id}' was discarded."))
+    from ohm_subagents.workspaces import Landings  # noqa: PLC0415  few programs ever land anything
+
     landings = Landings.of(env)
     if isinstance(landings, Err):
         return landings

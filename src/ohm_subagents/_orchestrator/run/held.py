@@ -8,7 +8,6 @@ from ohm_subagents._plugins.backends.interface import Capability
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.events import DiagnosticRaised
 from ohm_subagents.contract.result import Err, Ok, Result
-from ohm_subagents.sandbox.choice import box_for, unheld
 
 if TYPE_CHECKING:
     from ohm_subagents._orchestrator.admission.plan import Plan
@@ -25,6 +24,8 @@ async def box_of(plan: Plan, record: TaskRecord) -> Result[Box | None, OhmError]
     spec, can = plan.spec, plan.capabilities
     if spec.sandbox.mode == "off" or (Capability.IN_PROCESS in can and _SHELL not in spec.tools):
         return Ok(None)
+    from ohm_subagents.sandbox.choice import box_for, unheld  # noqa: PLC0415  most runs have none
+
     if Capability.SANDBOX in can:
         found = await box_for(spec.sandbox, spec.cwd, spec.env)
     else:
