@@ -52,6 +52,38 @@ async def test_a_remote_run_streams_and_answers():
     assert envelope.status == "succeeded"
 
 
+async def test_programs_that_keep_their_tasks_in_memory_may_share_a_runner_and_have_the_same_ids():
+    begun, all_begun, transports = [], anyio.Event(), []
+
+    async def act(request, _sink):
+        begun.append(request.task_id)
+        if len(begun) == 2:
+            all_begun.set()
+        await all_begun.wait()
+        return request.prompt
+
+    def shared(transport):
+        transports.append(transport)
+        return transports[0]
+
+    def program():
+        plugins = [Remotely(ActingBackend(act), shared)]
+        return Ohm.open(
+            env=HERMETIC, config={"subagentBackend": "acting"}, plugins=plugins, new_task_id=lambda: "task_1"
+        )
+
+    answers = []
+    async with program() as one, program() as other, anyio.create_task_group() as group:
+
+        async def ask(ohm, prompt):
+            answers.append((await ohm.run("finder", prompt)).unwrap().output)
+
+        group.start_soon(ask, one, "One.")
+        group.start_soon(ask, other, "Other.")
+    assert begun == ["task_1", "task_1"]
+    assert sorted(answers) == ["One.", "Other."]
+
+
 async def test_runs_that_wait_for_the_same_answer_of_a_runner_go_on_together(tmp_path):
     calls, scenarios = [], Scenarios(cwd=tmp_path)
 

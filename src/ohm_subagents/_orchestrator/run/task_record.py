@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import traceback
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from secrets import token_hex
+from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._plugins.stores import TaskQuery
 from ohm_subagents.contract.account import AccountCharged
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.outcome import Outcome
     from ohm_subagents.contract.task import Task
     from ohm_subagents.contract.usage import Usage
+
+_THIS_PROCESS: Final = token_hex(4)
 
 
 class TaskRecord:
@@ -114,6 +117,11 @@ class TaskRecord:
     async def stored(self) -> None:
         """Wait until the store has written what was added so far."""
         await self._store.flush()
+
+    @property
+    def mark_of_store(self) -> str:
+        """A mark of a store that ends with this process, unlike that of any other; empty for one that outlives it."""
+        return "" if self._store.place is not None else f".{_THIS_PROCESS}{id(self._store):x}"
 
     @property
     def holds_text(self) -> bool:
