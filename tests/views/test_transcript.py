@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import re
 
 from made_tasks import with_fields
@@ -62,9 +63,7 @@ def test_everything_is_told_in_order_with_its_time(succeeded) -> None:
     assert blocks == [
         "prompt · +1.0s\n  Where?\n  Say it.",
         "thinking · +2.0s\n  Hmm.",
-        '○ read · +4.0s\n  {"path":"a.py"}',
-        "… read · +5.0s\n  half",
-        "✓ read · +6.0s\n  one\n  \ttwo",
+        "✓ read a.py · 2s · +4.0s\n  one\n  \ttwo",
         "✕ grep · +7.0s\n  no",
         "follow-up · +8.0s\n  And?",
         "assistant · +9.0s\n  In a.py.",
@@ -103,11 +102,44 @@ def test_the_colours_of_a_transcript_are_those_of_the_other_views(failed) -> Non
     assert [re.sub("<[a-z]+:([^>]*)>", r"\1", line) for line in lines] == plain
     assert "\n".join(lines[1:]).split("\n\n") == [
         f"\n<dim:thinking>{at}\n<dim:  Hm.>\n<dim:  So.>",
-        f"<accent:○><bold: read>{at}\n<muted:  a.py>",
-        f"<success:✓><bold: read>{at}\n  one",
-        f"<error:✕><bold: grep>{at}\n<error:  no>",
+        f"<success:✓> <bold:read> a.py{at}\n  one",
+        f"<error:✕> <bold:grep>{at}\n<error:  no>",
         f"<error:✕ failed>{at}\n<error:  It broke.>",
     ]
+
+
+def called(tool: str, text: str = "ok", **arguments: object) -> list[ToolStarted | ToolEnded]:
+    started = ToolStarted(call_id=tool, tool=tool, args=json.dumps(arguments))
+    return [started, ToolEnded(call_id=tool, tool=tool, status="success", text=text)]
+
+
+def test_a_call_is_one_row_in_words_with_all_that_was_asked_below_it(succeeded) -> None:
+    assert told(
+        succeeded(),
+        *called("edit", path="a.py", oldText="x = 1\ny", newText="x = 2\ny"),
+        *called("bash", command="cat <<E\nhi\nE", timeout=5),
+        *called("task", description="Look", tasks=[{"prompt": "Where?", "background": True}]),
+        *called("read", path="a.py", offset=3, limit=2),
+    ) == [
+        "✓ edit a.py +2 -2 · 1s · +0.0s\n  - x = 1\n  + x = 2\n    y\n  ok",
+        "✓ bash cat <<E hi E · 1s · +2.0s\n  command: cat <<E\n  hi\n  E\n  timeout: 5\n  ok",
+        "✓ task Look · 1s · +4.0s\n  tasks.0.prompt: Where?\n  tasks.0.background: true\n  ok",
+        "✓ read a.py:3-4 · 1s · +6.0s\n  ok",
+    ]
+
+
+def test_a_call_without_an_end_is_told_as_far_as_it_came(succeeded) -> None:
+    begun = ToolStarted(call_id="1", tool="bash", args='{"command":"make"}')
+    half = ToolUpdated(call_id="1", tool="bash", text="half")
+    assert told(succeeded(), begun, half) == ["○ bash make · +0.0s\n  half"]
+    over = told(succeeded(), begun, half, RunEnded(outcome=Cancelled(reason="Enough.")))
+    assert over == ["✕ bash make · +0.0s\n  half", "○ cancelled · +2.0s\n  Enough."]
+
+
+def test_nothing_of_a_long_call_is_cut(succeeded) -> None:
+    text = "\n".join(["x" * 600] * 100)
+    [block] = told(succeeded(), *called("write", path="a.py", content=text))
+    assert block == "✓ write a.py +100 · 1s · +0.0s\n  content: " + text.replace("\n", "\n  ") + "\n  ok"
 
 
 def test_the_heading_names_the_task_and_what_it_continues(succeeded) -> None:

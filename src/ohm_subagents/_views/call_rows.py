@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _GIST_CHARS: Final = 200
 _SLOW_MS: Final = 1_000
 _LIKE_JSON: Final = ('{"', "{\n", "[{", '["', "[\n")
-_CHANGE_TOKENS: Final = {"+": "success", "-": "error"}
+CHANGE_TOKENS: Final = {"+": "success", "-": "error"}
 
 
 class SeenCall(NamedTuple):
@@ -72,20 +72,28 @@ def call_row(call: SeenCall, task: Task, *, now_ms: int) -> list[Span]:
     A call that a settled task left open has been cut off.
     """
     is_open = call.status is None and not task.is_terminal
-    cwd = "" if task.launch is None else task.launch.cwd
-    took_ms = 0 if call.began_ms is None else (now_ms if is_open else call.ended_ms or call.began_ms) - call.began_ms
+    took_ms = taken_ms(call, now_ms=now_ms if is_open else call.ended_ms)
     if is_open:
         mark: Span = ("accent", status_marker("running", took_ms))
     else:
         mark = ("success", DONE) if call.status == "success" else ("error", FAILED)
-    subject = call_subject(call.tool, call.args, cwd)
-    row = [mark, ("", " "), ("bold", one_line(call.tool[:_GIST_CHARS])), ("", f" {subject}" if subject else "")]
-    if took_ms >= _SLOW_MS:
-        row.append(("dim", f" · {clock_text(took_ms)}"))
+    row = [mark, *call_words(call, task, took_ms=took_ms)]
     is_said = call.status != "success" or named_call(call.tool, call.args).kind != "edit"
     if is_said and (gist := _gist(call.text, call.status)):
         row.append(("error" if call.status == "error" else "dim", f" · {gist}"))
     return row
+
+
+def call_words(call: SeenCall, task: Task, *, took_ms: int) -> list[Span]:
+    """Return a call in words: its tool, its subject, and its time if that is long."""
+    subject = call_subject(call.tool, call.args, "" if task.launch is None else task.launch.cwd)
+    words = [("", " "), ("bold", one_line(call.tool[:_GIST_CHARS])), ("", f" {subject}" if subject else "")]
+    return [*words, ("dim", f" · {clock_text(took_ms)}")] if took_ms >= _SLOW_MS else words
+
+
+def taken_ms(call: SeenCall, *, now_ms: int | None) -> int:
+    """Return how long a call has taken until a time, 0 where its start or that time is not known."""
+    return 0 if call.began_ms is None or now_ms is None else now_ms - call.began_ms
 
 
 def change_rows(call: SeenCall, limit: int) -> list[list[Span]]:
@@ -93,7 +101,7 @@ def change_rows(call: SeenCall, limit: int) -> list[list[Span]]:
     lines = () if call.status == "error" or limit <= 0 else changed_lines(call.tool, call.args)
     more = len(lines) - limit
     shown = lines if more <= 0 else (*lines[: limit - 1], f"… {more + 1} more lines")
-    return [[(_CHANGE_TOKENS.get(line[:1], "dim"), printable(line).expandtabs(4))] for line in shown]
+    return [[(CHANGE_TOKENS.get(line[:1], "dim"), printable(line).expandtabs(4))] for line in shown]
 
 
 @lru_cache(maxsize=512)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping  # noqa: TC003  the types of a public record are read at run time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
@@ -133,6 +133,33 @@ def changed_lines(tool: str, text: str) -> tuple[str, ...]:
     Of a long change its first lines, cut where they are longer than a terminal is wide.
     """
     return tuple(line[:MAX_SUBJECT] for change in named_call(tool, text).changes for line in _diff(change))
+
+
+def untold_lines(call: NamedCall, cwd: str = "") -> Iterator[str]:
+    """Yield what a call says beside its subject, whole: the change of a file (see `changed_lines`), and arguments."""
+    arguments = dict(call.arguments)
+    drawn = changed_lines(call.tool, call.text)
+    if drawn and len(call.text) <= _MOST_CHANGED and all(len(line) < MAX_SUBJECT for line in drawn):
+        arguments = {name: value for name, value in arguments.items() if name not in {*_OLD, *_NEW, "edits"}}
+        yield from drawn
+    subject = call.subject(cwd)
+    if not arguments and not call.arguments and call.text.strip() not in {"", "{}", subject}:
+        yield call.text.strip()
+    for name, value in _flat("", arguments):
+        is_span = call.kind == "read" and name in {"line", "offset", "limit"}
+        is_told = "\n" not in value.strip() and _below(one_line(value), cwd) in subject
+        if not is_told and not is_span:
+            yield f"{one_line(name)}: {value}"
+
+
+def _flat(name: str, value: JsonValue | Mapping[str, JsonValue]) -> Iterator[tuple[str, str]]:
+    """Yield each plain value with its way to it, as `edits.0.path`."""
+    if isinstance(value, Mapping | list):
+        items = value.items() if isinstance(value, Mapping) else enumerate(value)
+        for key, one in items:
+            yield from _flat(f"{name}.{key}" if name else f"{key}", one)
+    elif value is not None:
+        yield name, str(value).lower() if isinstance(value, bool) else f"{value}"
 
 
 def _diff(change: FileChange) -> Iterator[str]:

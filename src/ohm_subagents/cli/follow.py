@@ -56,7 +56,8 @@ async def _transcribed(task: Task, store: Store) -> Task:
     async with aclosing(followed_events(store, task.id)) as events:
         async for each in events:
             state = apply(state, each.event, at_ms=each.at_ms)
-            for line in transcript.add(Recorded(at_ms=each.at_ms, event=each.event)):
+            recorded = Recorded(at_ms=each.at_ms, event=each.event)
+            for line in (*transcript.add(recorded), *transcript.begun(recorded)):
                 print_styled(line)
     for line in transcript.end():
         print_styled(line)
