@@ -54,7 +54,7 @@ def test_a_failed_task_has_no_answer(ohm) -> None:
 
 def test_the_transcript_tells_what_was_said_and_done(ohm) -> None:
     told = ohm("task", ran(ohm, "answer", "--backend", "stage"), "--transcript").stdout
-    headings = [line.partition(" · +")[0] for line in told.splitlines() if line and not line.startswith("  ")]
+    headings = [line.partition(" · ")[0] for line in told.splitlines() if line and not line.startswith("  ")]
     assert headings[1:] == ["prompt", "✓ read src/app.py", "assistant", "diagnostic", "answer", "✓ succeeded"]
     assert "\n  line one\n    line two\n" in told
 

@@ -215,7 +215,7 @@ def test_a_snapshot_is_read_beside_the_process_that_writes_it(ohm, ohm_process) 
     assert (process.returncode, stderr) == (0, b"")
     _, answered = listed(ohm)
     assert answered[3] == "succeeded"
-    assert "○ read · +0.0s\n" in ohm("task", answered[1], "--transcript").stdout
+    assert "✓ read src/app.py · " in ohm("task", answered[1], "--transcript").stdout
 
 
 def test_a_snapshot_whose_process_was_killed_shows_what_the_next_one_will_find(ohm, ohm_process) -> None:
