@@ -24,7 +24,7 @@ def diff(
     from ohm_subagents.cli.task import print_task
 
     here = directory(cwd)
-    read(partial(print_task, task_id, partial(print_diff, here), as_json=False), cwd=cwd, config=config)
+    read(partial(print_task, task_id, partial(print_diff, here), file=config, as_json=False), cwd=cwd, config=config)
 
 
 def land(
