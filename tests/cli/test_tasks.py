@@ -53,14 +53,15 @@ def test_tasks_are_listed_newest_first(ohm) -> None:
     ohm("run", "finder", "Wo ist\n世界?", "--backend", "none")
     newest, oldest = listed(ohm)
     assert (newest[0], newest[2], newest[3], newest[4], newest[7]) == ("✓", "Wo ist", "succeeded", None, None)
-    assert (oldest[0], oldest[2], oldest[3], oldest[7]) == ("✕", "fail", "failed", "1 tool call")
+    assert (oldest[0], oldest[2], oldest[3], oldest[7]) == ("✕", "fail", "failed", "It broke. · 1 tool call")
 
 
 def test_the_cost_is_told_in_full_with_a_sum_over_all_that_are_listed(ohm) -> None:
     ohm("run", "finder", "fail", "--backend", "stage")
     ohm("run", "finder", "Wo?", "--backend", "none")
     *lines, total = ohm("tasks", "--cost").stdout.splitlines()
-    assert [line.rpartition(" · ")[2] for line in lines] == ["nothing used", "1 tool call"]
+    assert [line.rpartition(" · ")[2] for line in lines] == ["nothing used", "It broke."]
+    assert lines[1].endswith(" · 1 tool call · It broke.")
     assert total == "2 tasks in all: 1 tool call"
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.account import cost_text_of, remaining_text, used_text
 from ohm_subagents._views.cells import one_line, printable
 from ohm_subagents._views.launch import launch_lines
-from ohm_subagents._views.quantities import age_text, counted, duration_text, instant_text, usage_parts
+from ohm_subagents._views.quantities import age_text, cost_text, counted, duration_text, instant_text, usage_parts
 from ohm_subagents._views.request_texts import request_text
 from ohm_subagents._views.spans import painted
 from ohm_subagents._views.task_texts import STATUS_TOKENS, elapsed_ms, task_title
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.task import Task
 
 _LABEL: Final = 14
+_WHY_CHARS: Final = 200
 _LANDED: Final = {"no": "", "clean": ", landed", "conflict": ", did not land", "discarded": ", discarded"}
 
 
@@ -33,18 +35,25 @@ def task_list_lines(
     *,
     now_ms: int,
     where: str = "",
+    why: str = "",
     with_cost: bool = False,
     width: int = sys.maxsize,
     theme: Theme = PLAIN,
 ) -> tuple[str, str]:
-    """`<marker> <id>  <type> · <description>`, then its status, age, duration and usage; cut to `width` cells.
+    """`<marker> <id>  <type> · <description>`, then its status, age, duration, cost, error and usage; cut to `width`.
 
-    `where` names the process that runs it. `with_cost` tells its usage in full, that of its tree, and what is left.
+    `where` names the process that runs it, `why` its error. `with_cost` tells its usage in full, that of its
+    tree, and what is left.
     """
     taken_ms, token = elapsed_ms(task, now_ms=now_ms), STATUS_TOKENS[task.status]
     facts = [age_text(now_ms - task.created_ms)]
     facts += [duration_text(taken_ms)] if task.started_ms is not None else []
-    facts += [cost_text_of(task, now_ms=now_ms)] if with_cost else usage_parts(task.usage)
+    cost, used = task.usage.cost_usd, usage_parts(replace(task.usage, cost_usd=None))
+    if with_cost:
+        facts, used = [*facts, cost_text_of(task, now_ms=now_ms)], []
+    elif cost is not None:
+        facts += [cost_text(cost)]
+    facts += [*([one_line(why[:_WHY_CHARS])] if why else []), *used]
     marker, title = status_marker(task.status, taken_ms), one_line(task_title(task.profile, task.description))
     head: list[Span] = [(token, marker), ("dim", f" {one_line(task.id)}"), ("", f" {title}")]
     said: list[Span] = [("", "  "), (token, _status_text(task, where)), ("dim", " · " + " · ".join(facts))]

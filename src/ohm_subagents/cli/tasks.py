@@ -80,10 +80,12 @@ def _without(query: TaskQuery, kept: int, store: Store) -> str:
 
 
 def _print_listed(task: ListedTask, store: Store, *, is_stuck: bool, with_cost: bool) -> None:
-    found = store.get(task.id) if task.status == "running" else None
-    asks = [f"asks ({one.id})" for one in found.ok_value.requests] if isinstance(found, Ok) else []
+    found = store.get(task.id) if task.status in {"running", "failed"} else None
+    whole = found.ok_value if isinstance(found, Ok) else None
+    asks = [] if whole is None or whole.is_terminal else [f"asks ({one.id})" for one in whole.requests]
+    why = "" if whole is None or whole.error is None else whole.error.message
     where = ", ".join(filter(None, ["stuck" if is_stuck else "", *asks, owner_of(task, store)]))
-    lines = partial(task_list_lines, task, now_ms=system_clock(), where=where, with_cost=with_cost)
+    lines = partial(task_list_lines, task, now_ms=system_clock(), where=where, why=why, with_cost=with_cost)
     if is_terminal():
         print_styled("\n".join(lines(width=width(), theme=terminal_theme())))
     else:
