@@ -193,6 +193,21 @@ def test_what_is_no_limit_of_a_budget_is_told_with_what_is(ohm, typed, said) -> 
     assert done.stderr.startswith(said)
 
 
+def test_the_verdict_of_typed_checks_is_a_line_beside_the_answer(ohm) -> None:
+    (ohm.project / "here.md").write_text("x")
+    checks = ("--accept", "file: out.md", "--accept", "file: here.md")
+    done = ohm("run", "finder", "wide", "--backend", "stage", *checks)
+    assert done.returncode == 0
+    assert done.stdout.startswith("beautiful")
+    assert done.stderr == "checks failed (2 checks): file: out.md: There is no such file.\n"
+    passed = ohm("run", "finder", "wide", "--backend", "stage", "--accept", "file: here.md")
+    assert passed.stderr == "checks passed (1 check)\n"
+    wrong = ohm("run", "finder", "wide", "--accept", "exists: out.md")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert wrong.stderr.startswith("--accept cannot be kept: ")
+    assert "'exists: out.md'" in wrong.stderr
+
+
 def test_a_task_goes_on_with_the_conversation_of_another(ohm) -> None:
     ohm("run", "finder", "remember", "--backend", "stage")
     (first,) = json.loads(ohm("tasks", "--json").stdout)

@@ -78,6 +78,18 @@ async def test_what_is_asked_wrong_is_told(played):
     assert (costs.url.path, "<html" in costs.text) == ("/cost", True)
 
 
+async def test_a_browser_gets_a_page_where_there_is_nothing(played):
+    _, _, client = played
+    browsing = {"accept": "text/html,*/*;q=0.8"}
+    page = await client.get("/odd/<b>", headers=browsing)
+    assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert "There is nothing at &#x27;/odd/&lt;b&gt;&#x27;." in page.text
+    assert '<a href="/">' in page.text
+    for path, asked in (("/api/odd", browsing), ("/odd", {"accept": "application/json"})):
+        told = await client.get(path, headers=asked)
+        assert (told.status_code, told.json()["error"]["code"]) == (404, "nothing_here")
+
+
 async def test_a_picture_has_the_tree_of_the_start_with_what_each_child_does(played):
     _, ids, client = played
     picture = await got(client, f"/api/tasks/{ids['asker']}")

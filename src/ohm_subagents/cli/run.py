@@ -31,7 +31,7 @@ from ohm_subagents.commands import (
 from ohm_subagents.contract import AnswerAwaited, Category, CommandRejected, Err, ErrorCode, Ok
 from ohm_subagents.contract.text import encodable
 from ohm_subagents.contract.truncation import WHOLE
-from ohm_subagents.views import task_envelope
+from ohm_subagents.views import task_envelope, verified_line
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -253,7 +253,7 @@ def _print_envelope(ended: _Ended, task: Task | None, backend: str) -> None:
 
 
 def _print_answer(ended: _Ended, task: Task | None, board: Board | None, *, told: frozenset[str]) -> None:
-    """Print a success on standard output; a failure, and what was done until then, on standard error.
+    """Print a success on standard output; the verdict of its checks, a failure and its work on standard error.
 
     A failure whose text was `told` before, as a part of a diagnostic, is not told again.
     """
@@ -261,6 +261,8 @@ def _print_answer(ended: _Ended, task: Task | None, board: Board | None, *, told
         case Ok():
             if board is None or task is None:
                 print_prose(task.output if task else "")
+                if task is not None and (verdict := verified_line(task)):
+                    complain(f"checks {verdict}")
             else:
                 _print_finished(task, board)
         case Err() | signal.Signals():

@@ -56,6 +56,14 @@ BudgetNumbers: TypeAlias = Annotated[
         "depth or wallMs; may be repeated.",
     ),
 ]
+Accept: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--accept",
+        metavar="<check>",
+        help="Check this after the answer: 'file: <path>' or 'run: <command line>'; may be repeated.",
+    ),
+]
 Detach: TypeAlias = Annotated[
     bool, typer.Option("--detach", help="Print its id, and leave it to the server; without --server, to yours.")
 ]
@@ -72,6 +80,7 @@ def run(
     allow: Allow = None,
     deny: Deny = None,
     budget: BudgetNumbers = None,
+    accept: Accept = None,
     detach: Detach = False,
     server: Server = None,
     cwd: Cwd = HERE,
@@ -104,12 +113,10 @@ def run(
         "allow": entries(allow),
         "deny": entries(deny) or (),
         "budget": None if budget is None else typed_budget(budget),
+        "accept": None if accept is None else typed_checks(accept),
     }
-    text = typed_text(given[0])
-    if resume is None:
-        finish(partial(detached if detach else run, profile, text, options, typed))
-    else:
-        finish(partial(resumed, resume, text, options, typed))
+    work = partial(detached if detach else run, profile) if resume is None else partial(resumed, resume)
+    finish(partial(work, typed_text(given[0]), options, typed))
 
 
 def typed_budget(typed: list[str]) -> Budget:
@@ -131,6 +138,18 @@ def typed_budget(typed: list[str]) -> Budget:
             complain(f"'{one}' is no limit of a budget. {meant}Allowed: <name>=<number>, of {', '.join(fields)}.")
             raise typer.Exit(BAD_USAGE) from None
     return budget
+
+
+def typed_checks(typed: list[str]) -> list[str]:
+    """Return the checks of `--accept`; leave with 2 for what is none."""
+    from ohm_subagents.contract import Err
+    from ohm_subagents.contract.acceptance import read_acceptance
+
+    read = read_acceptance(typed)
+    if isinstance(read, Err):
+        complain(f"--accept cannot be kept: {read.err_value}.")
+        raise typer.Exit(BAD_USAGE)
+    return typed
 
 
 def call(

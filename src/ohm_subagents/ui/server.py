@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
+from html import escape
 from typing import TYPE_CHECKING, Final, TypeVar, get_args
 
 import anyio
@@ -10,7 +11,7 @@ from anyio import TASK_STATUS_IGNORED
 from pydantic import BaseModel, ValidationError
 from pydantic_core import to_json
 from starlette.applications import Starlette
-from starlette.responses import RedirectResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from ohm_subagents.commands import serve_app, system_clock
@@ -44,6 +45,10 @@ _STATUSES: Final = frozenset({*get_args(Status), *CONCERNS})
 _STATUS: Final = {Category.NOT_FOUND: 404, Category.VALIDATION: 400}
 _INVALID: Final = "invalid_request"
 _NOTHING: Final = "nothing_here"
+_PAGE: Final = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>Nothing here · ohm</title>
+<h1>Nothing here</h1><p>{}</p><p><a href="/">All tasks</a></p></html>
+"""
 _MOST_ROWS: Final = 500
 _ROWS: Final = 100
 _MOST_BODY: Final = 1_000_000
@@ -164,7 +169,10 @@ class _Answers:
         return StreamingResponse(events, media_type="text/event-stream")
 
     async def nothing(self, request: Request) -> Response:
-        return refused(404, _NOTHING, f"There is nothing at '{one_line(request.url.path[:80])}'.")
+        path = request.url.path
+        said = f"There is nothing at '{one_line(path[:80])}'."
+        is_shown = "text/html" in request.headers.get("accept", "") and not path.startswith("/api/")
+        return HTMLResponse(_PAGE.format(escape(said)), 404) if is_shown else refused(404, _NOTHING, said)
 
 
 def _carrying_out(
