@@ -5,7 +5,7 @@ import re
 
 from made_tasks import with_fields
 
-from ohm_subagents._views.transcript import transcript_lines
+from ohm_subagents._views.transcript import Transcript, transcript_lines
 from ohm_subagents.contract import (
     AgentEnded,
     Cancelled,
@@ -153,6 +153,17 @@ def test_an_answer_that_was_not_streamed_is_told(succeeded) -> None:
     assert told(succeeded(), ASKED, TextDelta(text="Wait"), ended)[1:] == [
         *("assistant · +1.0s\n  Wait", "answer · +2.0s\n  Here.", "✓ succeeded · +2.0s")
     ]
+
+
+def test_what_is_said_is_told_line_by_line_while_it_is_said(succeeded) -> None:
+    transcript = Transcript(succeeded())
+    pieces = ("\n", "\nOne", "\nTwo\n", "\n\n", "Three\nFo", "ur\n", "\n")
+    lines = [[*transcript.add(Recorded(at_ms=0, event=TextDelta(text=text)))] for text in pieces]
+    told = ["", "assistant · +0.0s", "  One", "  Two"]
+    assert lines == [[], [], told, [], ["", "", "  Three"], ["  Four"], []]
+    assert [*transcript.end()] == []
+    ended = RunEnded(outcome=Succeeded(), output="".join(pieces))
+    assert [*transcript.add(Recorded(at_ms=0, event=ended))] == ["", "✓ succeeded · +0.0s"]
 
 
 def test_the_same_answer_in_two_runs_is_told_twice(succeeded) -> None:

@@ -85,7 +85,7 @@ def transcript_lines(task: Task, history: Iterable[Recorded], *, theme: Theme = 
 
 
 class Transcript:
-    """The transcript of a task that may go on: each block is complete once what comes after it is known."""
+    """The transcript of a task that may go on: whole lines of a text are told as they come, a call at its end."""
 
     def __init__(self, task: Task, *, theme: Theme = PLAIN) -> None:
         """Begin it, without any event."""
@@ -94,7 +94,12 @@ class Transcript:
         self._cwd = "" if task.launch is None else task.launch.cwd
         self._said = ""
         self._stream: str | None = None
-        self._pieces: list[Recorded] = []
+        self._began_ms = 0
+        self._spoke: list[str] = []
+        """The text of the stream that goes on."""
+        self._rest: list[str] = []
+        """The part of it that is not told yet."""
+        self._is_headed = False
         self._calls: dict[str, list[Recorded]] = {}
         """The events of each call that goes on."""
 
@@ -113,8 +118,12 @@ class Transcript:
         if stream != self._stream:
             yield from self._text()
             self._stream = stream
-        if stream is not None:
-            self._pieces.append(recorded)
+        if isinstance(event, TextDelta | ThinkingDelta):
+            self._began_ms = self._began_ms if self._spoke else recorded.at_ms
+            self._spoke.append(event.text)
+            self._rest.append(event.text)
+            if "\n" in event.text:
+                yield from self._spoken()
         elif isinstance(event, ToolStarted | ToolUpdated):
             self._calls.setdefault(event.call_id, []).append(recorded)
         elif isinstance(event, ToolEnded):
@@ -154,23 +163,42 @@ class Transcript:
             yield from self._lines(events[0].at_ms, _Block(heading, call.text, token, asked))
 
     def _text(self) -> Iterator[str]:
-        pieces, self._pieces = self._pieces, []
-        text = "".join(one.event.text for one in pieces if isinstance(one.event, TextDelta | ThinkingDelta))
-        if pieces and self._stream == "assistant":
-            self._said = text
-        if pieces and self._stream is not None and text.strip():
-            is_thought = self._stream == "thinking"
-            heading = ("dim" if is_thought else "bold", self._stream)
-            yield from self._lines(pieces[0].at_ms, _Block((heading,), text.strip("\n"), "dim" if is_thought else ""))
+        """Yield the rest of a text that is over."""
+        yield from self._spoken(is_over=True)
+        if self._stream == "assistant" and self._spoke:
+            self._said = "".join(self._spoke)
+        self._spoke, self._rest, self._is_headed = [], [], False
+
+    def _spoken(self, *, is_over: bool = False) -> Iterator[str]:
+        """Yield the lines of a text that are whole and not told yet, the first of them below its heading."""
+        rest = "".join(self._rest)
+        if not self._is_headed:
+            rest = rest.lstrip("\n") if rest.strip() else ""
+        if self._stream is None or not rest.strip("\n") or not (is_over or "\n" in rest):
+            return
+        is_whole = is_over or rest.endswith("\n")
+        whole = rest.rstrip("\n") if is_whole else rest.rpartition("\n")[0]
+        is_thought = self._stream == "thinking"
+        token = "dim" if is_thought else ""
+        if not self._is_headed:
+            yield from self._heading(self._began_ms, ("dim" if is_thought else "bold", self._stream))
+        self._is_headed, self._rest = True, [rest[len(whole) + 1 :]]
+        yield from self._body(whole, token)
 
     def _lines(self, at_ms: int, block: _Block) -> Iterator[str]:
-        yield ""
-        yield self._line(*block.heading, ("dim", f" · +{duration_text(at_ms - self._asked.created_ms)}"))
+        yield from self._heading(at_ms, *block.heading)
         for line in block.asked:
-            token = CHANGE_TOKENS.get(line[:1], "muted")
-            yield from (self._line((token, f"  {each}")) for each in printable(line).split("\n"))
-        for line in printable(block.body).split("\n") if block.body else ():
-            yield self._line((block.token, f"  {line}")) if line else ""
+            yield from self._body(line, CHANGE_TOKENS.get(line[:1], "muted"))
+        if block.body:
+            yield from self._body(block.body, block.token)
+
+    def _heading(self, at_ms: int, *spans: Span) -> Iterator[str]:
+        yield ""
+        yield self._line(*spans, ("dim", f" · +{duration_text(at_ms - self._asked.created_ms)}"))
+
+    def _body(self, text: str, token: str) -> Iterator[str]:
+        for line in printable(text).split("\n"):
+            yield self._line((token, f"  {line}")) if line else ""
 
     def _line(self, *spans: Span) -> str:
         return marked([(token, printable(text)) for token, text in spans], self._theme)
