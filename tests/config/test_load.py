@@ -389,6 +389,19 @@ def test_a_project_turns_a_feature_off_and_never_on(home, user, project, on):
     assert home.load().config.features.subagents is on
 
 
+@pytest.mark.parametrize("is_trusted", [True, False])
+def test_a_project_forbids_that_work_lands_by_itself_and_never_allows_it(home, is_trusted):
+    home.write(
+        user='{"subagents": {"finder": {"land": "clean"}}}',
+        project='{"subagents": {"land": "clean", "finder": {"land": "never"}, "oracle": {"land": "clean"}}}',
+    )
+    loaded = home.load(trusts=trust_everything if is_trusted else trust_nothing)
+    subagents = loaded.config.subagents
+    assert (subagents.land, subagents.entry("finder").land, subagents.entry("oracle").land) == (None, "never", None)
+    told = [line for line in home.told(loaded) if "land" in line]
+    assert [line.rpartition(": ")[2] for line in told] == ["a project's file may only say 'never'."] * 2
+
+
 def test_a_feature_that_stays_off_is_named_with_the_file_that_says_so(home):
     home.write(user='{"features": {"subagents": false}}', project='{"features": {\n"subagents": true}}')
     loaded = home.load()

@@ -203,6 +203,18 @@ def test_the_limits_of_a_project_lower_and_its_polling_is_void(load, tmp_path):
     ]
 
 
+@pytest.mark.parametrize(
+    ("users", "projects", "land"),
+    [("clean", "clean", "clean"), ("never", "clean", "never"), ("clean", "never", "never"), (None, "clean", None)],
+)
+def test_a_profile_of_a_project_forbids_that_work_lands_by_itself_and_never_allows_it(load, users, projects, land):
+    own = "" if users is None else f"land: {users}\n"
+    files = [{"own.md": f"---\nsummary: S\n{said}---\np"} for said in (own, f"land: {projects}\n")]
+    catalog = load(user_files=files[0], project_files=files[1])
+    assert catalog.find("own").land == land
+    assert any("as 'land', which has no effect" in one.message for one in catalog.diagnostics) == (projects != land)
+
+
 def test_a_broken_file_is_one_diagnostic_and_costs_nothing_else(load, tmp_path):
     catalog = load(
         user_files={

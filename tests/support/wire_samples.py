@@ -56,7 +56,7 @@ from ohm_subagents.contract import (
     WorkspaceKept,
 )
 from ohm_subagents.contract.acceptance import CheckResult
-from ohm_subagents.contract.commands import Overrides, Session, Start, StartItem
+from ohm_subagents.contract.commands import LandWork, Overrides, Session, Start, StartItem
 from ohm_subagents.contract.replies import Accepted, CommandRejected, ItemRejected, StartReply
 from ohm_subagents.contract.wire import (
     VERSIONS,
@@ -285,6 +285,8 @@ SAMPLES = [
     OhmOpened(speaks=2),
     OhmRefused(reason="No."),
     ExecuteCommand(n=1, command=wire_command(START, note), call="call_1", within=4),
+    ExecuteCommand(n=1, command=LandWork(id="task_1"), call="call_1", within=4),
+    ExecuteCommand(n=1, command=LandWork(id="task_1", op="discard"), call="call_1", within=4),
     ObserveTasks(n=2, task_id="task_1"),
     LeaveCommand(n=2),
     TasksObserved(n=2, task=TASK, is_here=True),

@@ -19,7 +19,7 @@ from ohm_subagents.contract.profile import Profile
 from ohm_subagents.contract.result import Err
 from ohm_subagents.contract.sandbox import SANDBOX_MODES, SandboxMode
 from ohm_subagents.contract.spelling import did_you_mean
-from ohm_subagents.contract.workspace import Isolation
+from ohm_subagents.contract.workspace import Isolation, Land
 
 ToolMaker = Callable[[Tool | Callable[..., object]], Tool]
 """Makes a tool of subagents of what a program gives."""
@@ -63,6 +63,8 @@ class RunOptions(CallOptions, total=False):
     """A run that another model answers fails with `model_mismatch`; what it did is kept."""
     isolation: Isolation | None
     """`clone`: the task works on a clone of the files. `none` lifts no demand of its profile or of ohm.json."""
+    land: Land | None
+    """`clean`: what the task did in its clone lands once it has succeeded, unless `never` is said elsewhere."""
     backend: str | None
     """A backend in place of the profile's."""
     sandbox: SandboxMode | None
@@ -116,7 +118,8 @@ def overrides_of(options: RunOptions, result_type: type[Any] | None, child_tool:
         model=options.get("model"),
         parent_model=options.get("parent_model"),
         strict_model=options.get("strict_model"),
-        isolation=_isolation(options.get("isolation")),
+        isolation=cast("Isolation | None", _word("isolation", options.get("isolation"), get_args(Isolation))),
+        land=cast("Land | None", _word("land", options.get("land"), get_args(Land))),
         backend=options.get("backend"),
         sandbox=_sandbox(options.get("sandbox")),
         limits=options.get("limits"),
@@ -140,11 +143,11 @@ def _sandbox(given: SandboxMode | None) -> SandboxMode | None:
     return given
 
 
-def _isolation(given: object) -> Isolation | None:
-    """Return the isolation of a call. Raises TypeError for another word."""
-    if given is None or given in get_args(Isolation):
-        return cast("Isolation | None", given)
-    wrong = f"isolation is {given!r:.60}; allowed: {' or '.join(map(repr, get_args(Isolation)))}."
+def _word(option: str, given: object, words: tuple[str, ...]) -> object:
+    """Return the word that a call gives. Raises TypeError for another one."""
+    if given is None or given in words:
+        return given
+    wrong = f"{option} is {given!r:.60}; allowed: {' or '.join(map(repr, words))}."
     raise TypeError(wrong)
 
 

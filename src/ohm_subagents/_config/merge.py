@@ -130,6 +130,10 @@ def _clone(given: JsonValue, in_force: JsonValue) -> JsonValue:
     return given if given == "clone" else in_force
 
 
+def _never(given: JsonValue, in_force: JsonValue) -> JsonValue:
+    return given if given == "never" else in_force
+
+
 def _common(given: JsonValue, in_force: JsonValue) -> JsonValue:
     if not isinstance(given, list) or not isinstance(in_force, list):
         return in_force
@@ -232,6 +236,8 @@ ON_UNLESS_TRUSTED: Final = _unless_trusted("switch it on, or ", _either)
 """It is only switched on, unless the project is trusted."""
 CLONE_UNLESS_TRUSTED: Final = _unless_trusted("choose `clone`, or ", _clone)
 """A clone is only asked for, unless the project is trusted."""
+ONLY_NEVER: Final = _always("choose `never`", _never, _void(lambda _refused: "a project's file may only say 'never'"))
+"""A project, even one that is trusted, only forbids it."""
 INTERSECT_UNLESS_TRUSTED: Final = _unless_trusted("leave some out, or ", _common)
 """The names that are in both lists, unless the project is trusted."""
 OPTIONS: Final = replace(

@@ -28,6 +28,7 @@ from ohm_subagents._config.merge import (
     ONLY_LOWER,
     ONLY_LOWER_COUNT,
     ONLY_LOWER_OVER_PROFILES,
+    ONLY_NEVER,
     RULES,
     STRICTER_SANDBOX,
     USER_ONLY,
@@ -47,7 +48,7 @@ from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.model_route import INHERIT
 from ohm_subagents.contract.profile import fold_id
 from ohm_subagents.contract.sandbox import SandboxMode
-from ohm_subagents.contract.workspace import Isolation
+from ohm_subagents.contract.workspace import Isolation, Land
 
 
 class SubagentEntry(Section):
@@ -62,6 +63,9 @@ class SubagentEntry(Section):
     backend: Annotated[Line | None, BACKEND] = Field(default=None, description="The backend of this subagent.")
     isolation: Annotated[Isolation | None, CLONE_UNLESS_TRUSTED] = Field(
         default=None, description="The files of this subagent, as for all; null: as its profile says."
+    )
+    land: Annotated[Land | None, ONLY_NEVER] = Field(
+        default=None, description="The landing of its work, as for all; null: as its profile says."
     )
     tools: Annotated[
         Annotated[

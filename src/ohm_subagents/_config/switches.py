@@ -1,7 +1,7 @@
 """Values that restrain and cannot be understood: they count as the strictest one until they are corrected.
 
-A feature is off, no plugin is loaded, `strictModel` is on, `sandbox` is required, `isolation` is a clone, and
-`unattended` denies.
+A feature is off, no plugin is loaded, `strictModel` is on, `sandbox` is required, `isolation` is a clone, `land` is
+never, and `unattended` denies.
 """
 
 from __future__ import annotations
@@ -40,9 +40,6 @@ _SANDBOX: Final = "sandbox"
 _LIKE_SANDBOX: Final = ("sandbox",)
 _REQUIRED: Final = "required"
 _REQUIRES: Final = f"counts as '{_REQUIRED}' until it is corrected"
-_ISOLATION: Final = "isolation"
-_CLONE: Final = "clone"
-_CLONED: Final = f"counts as '{_CLONE}' until it is corrected"
 _REQUESTS: Final = "requests"
 _UNATTENDED: Final = "unattended"
 _VERDICTS: Final = ("allow", "deny", "wait")
@@ -71,7 +68,8 @@ def close_unclear_switches(layer: Layer) -> tuple[Layer, tuple[Diagnostic, ...]]
         *_switches(layer),
         *_strict_models(layer),
         *_sandboxes(layer),
-        *_isolations(layer),
+        *_choices(layer, "isolation", free="none", strict="clone"),
+        *_choices(layer, "land", free="clean", strict="never"),
         *_unattended(layer),
     )
     if not unclear:
@@ -171,20 +169,21 @@ def _sandboxes(layer: Layer) -> Iterator[_Unclear]:
             yield _Unclear(path, message, (path,), to=_REQUIRED)
 
 
-def _isolations(layer: Layer) -> Iterator[_Unclear]:
-    """Yield each `isolation` of all subagents, and of one, that is unclear or misspelt. Null asks for none."""
-    for path, value in _of_all_and_one(layer, (_ISOLATION,)):
-        meant = (*path[:-1], _ISOLATION)
+def _choices(layer: Layer, key: str, *, free: str, strict: str) -> Iterator[_Unclear]:
+    """Yield each choice of all subagents, and of one, that is unclear or misspelt. Null makes none."""
+    counts = f"counts as '{strict}' until it is corrected"
+    for path, value in _of_all_and_one(layer, (key,)):
+        meant = (*path[:-1], key)
         if isinstance(value, dict) and path != meant:
             continue  # a subagent of nearly this name
-        if path != meant and value not in (None, "none"):
-            message = f"is not a known key. Did you mean '{'.'.join(meant)}'? That {_CLONED}."
-            yield _Unclear(path, message, (meant,), to=_CLONE)
+        if path != meant and value not in (None, free):
+            message = f"is not a known key. Did you mean '{'.'.join(meant)}'? That {counts}."
+            yield _Unclear(path, message, (meant,), to=strict)
         elif path == meant and path in layer.repeated:
-            yield _Unclear(path, f"is given twice, and {_CLONED}.", (path,), to=_CLONE)
-        elif path == meant and value not in (None, "none", _CLONE):
-            message = f"is {quoted_value(value)}, but has to be 'none' or 'clone'; it {_CLONED}."
-            yield _Unclear(path, message, (path,), to=_CLONE)
+            yield _Unclear(path, f"is given twice, and {counts}.", (path,), to=strict)
+        elif path == meant and value not in (None, free, strict):
+            message = f"is {quoted_value(value)}, but has to be '{free}' or '{strict}'; it {counts}."
+            yield _Unclear(path, message, (path,), to=strict)
 
 
 def _of_all_and_one(layer: Layer, names: tuple[str, ...]) -> Iterator[tuple[KeyPath, JsonValue]]:

@@ -22,12 +22,10 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.ids import Clock
     from ohm_subagents.contract.replies import Reply
     from ohm_subagents.contract.task import Task
-    from ohm_subagents.contract.workspace import Conflict, Landed, Landing
+    from ohm_subagents.contract.workspace import Landed, Landing
 
 LOOKUP: Final = "task"
 """The `backend` of an envelope for an id without a task."""
-_TOLD: Final = 20
-"""At most so many conflicts are told."""
 
 
 async def landed(command: LandWork, store: Store, *, context: AdmissionContext, clock: Clock) -> Reply:
@@ -43,7 +41,7 @@ async def landed(command: LandWork, store: Store, *, context: AdmissionContext, 
     kept, landing = task.activity.workspace, done.ok_value
     if kept is not None:
         became: Landed = "discarded" if landing is None else landing.landed
-        event = replace(kept, landed=became, conflicts=() if landing is None else told(landing.conflicts))
+        event = replace(kept, landed=became, conflicts=() if landing is None else landing.reasons)
         task = apply(task, event, at_ms=clock())
         store.save(task, event)
     if landing is not None and landing.conflicts:
@@ -78,18 +76,12 @@ async def _done(
     return await landings.ok_value.land(directory, task.id)
 
 
-def told(conflicts: tuple[Conflict, ...]) -> tuple[str, ...]:
-    """Return one line for each conflict; of many, the first ones."""
-    more = len(conflicts) - _TOLD
-    return (*map(str, conflicts[:_TOLD]), *([f"{more} more"] if more > 0 else []))
-
-
 def conflict(task_id: TaskId, landing: Landing) -> OhmError:
     """Return the error for work that does not fit."""
     return OhmError(
         code=ErrorCode.LANDING_CONFLICT,
         message=f"The changes of task '{task_id}' do not fit into the files of its parent, and nothing has landed: "
-        f"{'; '.join(told(landing.conflicts))}.",
+        f"{'; '.join(landing.reasons)}.",
         advice="Change these lines in the parent, or let another task make the changes to the files as they are now.",
         task_id=task_id,
     )

@@ -24,7 +24,7 @@ from ohm_subagents.contract.limits import Budget, Limits
 from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.profile import InputRole, InputSpec, Profile, ToolPolicy, fold_id
 from ohm_subagents.contract.sandbox import SandboxMode
-from ohm_subagents.contract.workspace import Isolation
+from ohm_subagents.contract.workspace import Isolation, Land
 
 _ID: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
@@ -98,6 +98,7 @@ class BoundKeys(BaseModel):
     model_config = ConfigDict(defer_build=True, frozen=True, alias_generator=to_camel)
 
     isolation: Isolation | None = None
+    land: Land | None = None
     limits: OwnLimits | None = None
     budget: OwnBudget | None = None
     polling: tuple[Line, ...] = ()
@@ -160,6 +161,7 @@ class FrontMatter(BoundKeys, AnswerKeys):
             strict_model=self.strict_model,
             backend=self.backend,
             isolation=self.isolation,
+            land=self.land,
             tools=self.tools.policy(source),
             delegate=tuple(map(fold_id, self.delegate)),
             inputs=tuple(

@@ -57,14 +57,13 @@ def tightened(profile: Profile, former: Profile | None, *, is_trusted: bool) -> 
         tools=_common_tools(profile, base) if former else profile.tools,
         internal=profile.internal or base.internal,
         isolation="clone" if base.isolation == "clone" else profile.isolation,
+        land="never" if profile.land == "never" else base.land,
         feature=base.feature or profile.feature,
         agent=profile.agent and _started(profile.agent, base.agent or _NO_OPTIONS),
         accept=_checks(profile.accept, base.accept, is_trusted=is_trusted),
     )
-    found = [
-        Diagnostic(subject=profile.id, message=message, source=profile.source)
-        for message in _refused(profile, base, joined, is_trusted=is_trusted)
-    ]
+    refused = _refused(profile, base, joined, is_trusted=is_trusted)
+    found = [Diagnostic(subject=profile.id, message=message, source=profile.source) for message in refused]
     if is_trusted:
         return joined, tuple(found)
     held = replace(
@@ -173,6 +172,11 @@ def _refused(profile: Profile, base: Profile, joined: Profile, *, is_trusted: bo
                 f"{who} names {', '.join(names)} in '{key}', which has no effect: a project's file cannot {deed}. The "
                 "user's file can."
             )
+    if profile.land not in {None, joined.land}:
+        yield (
+            f"{who} has '{profile.land}' as 'land', which has no effect: a project's file cannot let work land. "
+            "The user's file can."
+        )
     if profile.backend not in {None, base.backend, *backend_choices(is_trusted=is_trusted)}:
         why = f"{BACKEND_RULE}. {backend_advice(profile.backend)}"
         yield f"{who} names '{profile.backend}' as 'backend', which has no effect: {why}"

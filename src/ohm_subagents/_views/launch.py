@@ -34,6 +34,7 @@ def _settings(launch: LaunchRecord) -> Iterator[tuple[str, str]]:
     yield "sandbox", "" if launch.sandbox == "off" else launch.sandbox
     yield "allowed by", launch.permission
     yield "cwd", f"{launch.cwd}{', in a clone of it' if launch.isolation == 'clone' else ''}"
+    yield "land", "" if launch.land == "never" else launch.land
     yield "accept", "" if launch.accept is None else f"{launch.accept}"
     yield "limits", ", ".join(_limits(launch))
     yield "budget", ", ".join(_set(launch.budget))

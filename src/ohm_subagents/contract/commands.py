@@ -19,7 +19,7 @@ from ohm_subagents.contract.requests import Answer, AnsweredBy
 from ohm_subagents.contract.sandbox import SandboxMode
 from ohm_subagents.contract.task import Invocation
 from ohm_subagents.contract.text import Redactor
-from ohm_subagents.contract.workspace import Isolation
+from ohm_subagents.contract.workspace import Isolation, Land
 
 Op = Literal["start", "status", "wait", "send", "cancel", "answer", "land", "discard"]
 WaitMode = Literal["all", "any"]
@@ -60,6 +60,8 @@ class Overrides(AnswerOverrides):
     """A run that another model answers fails."""
     isolation: Isolation | None = None
     """A clone of the files; `none` does not lift what the profile or the configuration demands."""
+    land: Land | None = None
+    """The landing of its work; `clean` does not lift what the profile or the configuration forbids."""
     backend: str | None = None
     """The id of a backend."""
     sandbox: SandboxMode | None = None

@@ -17,7 +17,7 @@ from ohm_subagents.contract.limits import NO_BUDGET, Budget, Clocks, LoopPolicy
 from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.sandbox import SandboxMode
 from ohm_subagents.contract.tool_ceiling import ToolCeiling
-from ohm_subagents.contract.workspace import Isolation
+from ohm_subagents.contract.workspace import Isolation, Land
 
 MOST_PROGRAMS: Final = 8
 """The versions of so many programs are kept."""
@@ -40,6 +40,16 @@ class ToolGrant:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FileTerms:
+    """The files that a task works on."""
+
+    isolation: Isolation = "none"
+    """Its files: those of the working directory, or a clone of them."""
+    land: Land = "never"
+    """The landing of what it does in a clone, at the end of a run that succeeded."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class OutcomeTerms:
     """The terms on which the outcome of a task counts."""
 
@@ -48,7 +58,7 @@ class OutcomeTerms:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LaunchRecord(OutcomeTerms, ToolGrant):
+class LaunchRecord(OutcomeTerms, FileTerms, ToolGrant):
     """The request that a task was started with, complete: what the call, the profile and the configuration say."""
 
     profile: str
@@ -65,8 +75,6 @@ class LaunchRecord(OutcomeTerms, ToolGrant):
     """A run that another model answers fails (`model_mismatch`)."""
     sandbox: SandboxMode = "off"
     """The sandbox of what it runs."""
-    isolation: Isolation = "none"
-    """Its files: those of the working directory, or a clone of them."""
     permission: str = ""
     """The rule that let it run: the file and the line, or `default`."""
     cwd: str = ""

@@ -15,7 +15,7 @@ from ohm_subagents.contract.call_rules import CallRules
 from ohm_subagents.contract.limits import Budget, Ceiling, Limits
 from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.sandbox import SandboxMode
-from ohm_subagents.contract.workspace import Isolation
+from ohm_subagents.contract.workspace import Isolation, Land
 
 InputRole = Literal["prompt", "context", "files", "description"]
 StartVerdict = Literal["allow", "deny"]
@@ -141,6 +141,8 @@ class Profile(OwnModel, Rights, Bounds, AnswerForm):
     """The backend that it runs on; None leaves it to the configuration."""
     isolation: Isolation | None = None
     """The files that it works on; None leaves it to the configuration."""
+    land: Land | None = None
+    """The landing of its work; None leaves it to the configuration and the call."""
     inputs: tuple[InputSpec, ...] = ()
     """The fields of its direct tool; empty for a prompt alone."""
     feature: str | None = None

@@ -6,7 +6,7 @@ from typing import Final
 
 _RESTRAINTS: Final = frozenset(
     {
-        *("isolation", "isolated", "sandbox", "worktree"),
+        *("isolation", "isolated", "land", "sandbox", "worktree"),
         *("cwd", "workdir", "workingdir", "workingdirectory"),
         *("tools", "allowedtools", "disallowedtools", "deniedtools", "excludetools"),
         *("permissions", "permissionmode", "readonly"),

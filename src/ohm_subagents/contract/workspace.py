@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
 Isolation = Literal["none", "clone"]
 """The files of a task: those of its directory, or a clone of them that nobody else works in."""
+Land = Literal["never", "clean"]
+"""The end of a run that succeeded: what it did there stays apart, or lands where it fits."""
 Landed = Literal["no", "clean", "conflict", "discarded"]
+_TOLD: Final = 20
+"""At most so many conflicts are told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +61,12 @@ class Landing:
     def landed(self) -> Landed:
         """`clean` where the changes are made, else `conflict`."""
         return "conflict" if self.conflicts else "clean"
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """One line for each conflict; of many, the first ones."""
+        more = len(self.conflicts) - _TOLD
+        return (*map(str, self.conflicts[:_TOLD]), *([f"{more} more"] if more > 0 else []))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -54,6 +54,8 @@ class Work:
     """The number of lines that were added to them."""
     deletions: int
     """The number of lines that were removed from them."""
+    has_landed: bool = False
+    """The files of the parent have all of it."""
 
 
 def ref_of(task: str) -> str:
@@ -65,13 +67,15 @@ def ref_of(task: str) -> str:
 async def work_of(view: View, task: str) -> Work | None:
     """Count what a task has changed; None if nothing is kept of it. A file that is not text has no lines."""
     ref = ref_of(task)
-    if await view.commit(ref) is None:
+    commit = await view.commit(ref)
+    if commit is None:
         return None
     base = await view.commit(ref + BASE)
     told = await view.run("diff-tree", "-r", "--numstat", "-z", base, ref) if base is not None else None
     counts = [line.split(b"\t")[:2] for line in told.stdout.split(b"\0") if line] if told is not None else []
     added, removed = (sum(int(one[side]) for one in counts if one[side] != b"-") for side in (0, 1))
-    return Work(base=base or "", ref=ref, files=len(counts), insertions=added, deletions=removed)
+    has_landed = commit == await view.commit(ref + LANDED)
+    return Work(base=base or "", ref=ref, files=len(counts), insertions=added, deletions=removed, has_landed=has_landed)
 
 
 async def take_over(view: View, task: str, former: str) -> str | None:

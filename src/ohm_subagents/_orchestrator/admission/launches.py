@@ -23,9 +23,23 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.sandbox import SandboxMode
     from ohm_subagents.contract.tool_ceiling import ToolCeiling
-    from ohm_subagents.contract.workspace import Isolation
+    from ohm_subagents.contract.workspace import Isolation, Land
 
 OURS: Final = "ohm-subagents"
+
+
+class FileSettings(NamedTuple):
+    """The files that the runs of an item work on.
+
+    Fields:
+        isolation: a clone of its own, or none.
+        land: the landing of what they do there.
+        is_in_clone: the task that calls works in a clone, and so does this one.
+    """
+
+    isolation: Isolation
+    land: Land
+    is_in_clone: bool
 
 
 class Settings(NamedTuple):
@@ -36,8 +50,7 @@ class Settings(NamedTuple):
         backend, spec: the id of the backend, and what a plugin offers under it.
         named: the model, the place that names it, and what is asked when it fails; None leaves it to the backend.
         strict_model, sandbox, cwd: as in `LaunchRecord`.
-        isolation: a clone of its own, or none.
-        is_in_clone: the task that calls works in a clone, and so does this one.
+        files: the files that it works on.
         tools, limits: the child tools with their rules, and everything that bounds a run.
         permission: the rule that lets the profile run.
         ceiling: the most that the tools may do.
@@ -55,8 +68,7 @@ class Settings(NamedTuple):
     limits: RunLimits
     permission: str
     cwd: Path
-    isolation: Isolation
-    is_in_clone: bool
+    files: FileSettings
     ceiling: ToolCeiling | None
     accept: Acceptance | None = None
     programs: Mapping[str, str] = MappingProxyType({})
@@ -98,7 +110,8 @@ def _launch(settings: Settings) -> LaunchRecord:
         ceiling=settings.ceiling,
         permission=settings.permission,
         cwd=str(settings.cwd),
-        isolation="clone" if settings.is_in_clone else settings.isolation,
+        isolation="clone" if settings.files.is_in_clone else settings.files.isolation,
+        land=settings.files.land,
         accept=settings.accept,
         limits=settings.limits.clocks,
         loop=settings.limits.loop,

@@ -15,7 +15,7 @@ from ohm_subagents._orchestrator.admission.instructions import instructions
 from ohm_subagents._orchestrator.admission.items import profile_of
 from ohm_subagents._orchestrator.admission.model_order import uninherited
 from ohm_subagents._orchestrator.admission.relaunch import Relaunch
-from ohm_subagents._orchestrator.admission.settings import bounds_of, settings_of, unlifted
+from ohm_subagents._orchestrator.admission.settings import bounds_of, in_vain, settings_of
 from ohm_subagents._orchestrator.admission.sourced_tools import SourcedTools, sourced_tools, ungiven_sources
 from ohm_subagents._plugins.backends.interface import Capability
 from ohm_subagents._plugins.backends.request import RunSpec
@@ -248,13 +248,13 @@ def _planned(
                 *unasked(tools, spec),
                 *ungiven_sources(tools, settings.profile, spec),
                 *uninherited(item.overrides.model, settings.named),
-                *unlifted(item.overrides.isolation, settings.isolation),
+                *in_vain(item.overrides, settings.files),
             ),
             capabilities=_NONE if spec is None else spec.capabilities,
             sourced=sourced_tools(tools, context, spec),
             route=None if settings.named is None else settings.named.route,
             launch=context.launches.of(settings),
-            isolation=settings.isolation,
+            isolation=settings.files.isolation,
             former=former,
         )
     )
@@ -285,7 +285,7 @@ def _unable(
 ) -> OhmError | None:
     """Return why an item that is allowed cannot be done: a setting, the answer, a tool or a rule."""
     spec, profile, asked = settings.spec, resolved.profile, item.overrides
-    if settings.isolation == "clone" and spec is not None and Capability.ATTACHES in spec.capabilities:
+    if settings.files.isolation == "clone" and spec is not None and Capability.ATTACHES in spec.capabilities:
         return refusals.unisolated(spec.id)
     unable = resolved.fault or unsupported(profile, spec) or ungiven(asked, resolved, context.child_tools, spec)
     unattended = context.config.subagents.requests.unattended

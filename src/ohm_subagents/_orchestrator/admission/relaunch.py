@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic.alias_generators import to_camel
 
 from ohm_subagents._config.tool_rules import has_tool
-from ohm_subagents._orchestrator.admission.launches import Settings, instructions_digest, versions_of
+from ohm_subagents._orchestrator.admission.launches import FileSettings, Settings, instructions_digest, versions_of
 from ohm_subagents._orchestrator.admission.model_order import NamedModel
 from ohm_subagents.contract.diagnostics import Diagnostic, Severity
 from ohm_subagents.contract.limits import Clocks, LoopPolicy
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.launch import LaunchRecord
     from ohm_subagents.contract.sandbox import SandboxMode
     from ohm_subagents.contract.task import Task
-    from ohm_subagents.contract.workspace import Isolation
+    from ohm_subagents.contract.workspace import Isolation, Land
 
 SUBJECT: Final = "session"
 _ADVICE: Final = "Start a new task for the settings of now."
@@ -69,7 +69,7 @@ class Relaunch:
             tools=self._tools(now.tools),
             limits=self._limits(now.limits),
             cwd=self._cwd(now),
-            isolation=self._isolation(now),
+            files=now.files._replace(isolation=self._isolation(now.files), land=self._land(now.files)),
             accept=self._accept(now),
             programs=launch.programs if backend == launch.backend else {},
         )
@@ -144,7 +144,7 @@ class Relaunch:
             self._stricter.append(f"sandbox {found} (was {former})")
         return found
 
-    def _isolation(self, now: Settings) -> Isolation:
+    def _isolation(self, now: FileSettings) -> Isolation:
         """Return the stricter one: work that was kept apart stays apart, and goes on."""
         former = self._launch.isolation
         if former == now.isolation or now.is_in_clone:
@@ -154,6 +154,17 @@ class Relaunch:
         else:
             self._stricter.append("isolation clone (was none)")
         return "clone"
+
+    def _land(self, now: FileSettings) -> Land:
+        """Return what the call says, as far as it counts; else the stricter one."""
+        former = self._launch.land
+        if self._asked.land is not None or former == now.land:
+            return now.land
+        if former == "never":
+            self._keep("land", former, now.land)
+        else:
+            self._stricter.append("land never (was clean)")
+        return "never"
 
     def _accept(self, now: Settings) -> Acceptance | None:
         """Return the checks of the launch, with those that there are now."""

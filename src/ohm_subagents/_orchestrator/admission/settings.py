@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ohm_subagents._orchestrator.admission import refusals
 from ohm_subagents._orchestrator.admission.call_tools import call_ceiling, given_tools, kept_tools
-from ohm_subagents._orchestrator.admission.launches import Settings
+from ohm_subagents._orchestrator.admission.launches import FileSettings, Settings
 from ohm_subagents._orchestrator.admission.model_order import named_model
 from ohm_subagents._policy.ceiling import met
 from ohm_subagents._policy.permissions import may_run
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.model_pattern import ModelPattern
     from ohm_subagents.contract.profile import Decision, Profile
     from ohm_subagents.contract.tool_ceiling import ToolCeiling
-    from ohm_subagents.contract.workspace import Isolation
+    from ohm_subagents.contract.workspace import Isolation, Land
 
 
 class Bounds(NamedTuple):
@@ -101,8 +101,11 @@ def settings_of(
             limits=bounds.limits,
             permission=bounds.rule.source,
             cwd=_placed(asked.cwd or context.cwd, inherited.clone),
-            isolation="none" if inherited.clone is not None else _isolation(asked, resolved, config),
-            is_in_clone=inherited.clone is not None,
+            files=FileSettings(
+                isolation="none" if inherited.clone is not None else _isolation(asked, resolved, config),
+                land=_land(asked, resolved, config, inherited),
+                is_in_clone=inherited.clone is not None,
+            ),
             ceiling=bounds.ceiling,
             accept=_accept(asked, profile),
         )
@@ -142,11 +145,27 @@ def _isolation(asked: Overrides, resolved: ResolvedProfile, config: OhmConfig) -
     return "clone" if is_demanded or asked.isolation == "clone" else "none"
 
 
-def unlifted(asked: Isolation | None, isolation: Isolation) -> Iterator[Diagnostic]:
-    """Yield what a call is told that asks for no clone where one is demanded."""
-    if asked == "none" and isolation == "clone":
+def _land(asked: Overrides, resolved: ResolvedProfile, config: OhmConfig, inherited: Inheritance) -> Land:
+    """Return the landing of an item: that of its call, unless `never` is said elsewhere; a subagent lands nothing.
+
+    The entry of the subagent alone can lift what its profile and all subagents say; a call cannot.
+    """
+    said = {resolved.profile.land, config.subagents.land} if resolved.own.land is None else {resolved.own.land}
+    if inherited.clone is not None or "never" in said:
+        return "never"
+    if asked.land is not None and not (inherited.by_subagent and asked.land == "clean"):
+        return asked.land
+    return "clean" if "clean" in said else "never"
+
+
+def in_vain(asked: Overrides, files: FileSettings) -> Iterator[Diagnostic]:
+    """Yield what a call is told that asks for no clone where one is demanded, or for a landing where there is none."""
+    if asked.isolation == "none" and files.isolation == "clone":
         told = "isolation 'none' has no effect: the profile, ohm.json or the session demands a clone."
         yield Diagnostic(subject="workspace", message=told, severity="info")
+    if asked.land == "clean" and files.land != "clean":
+        told = "land 'clean' has no effect: the profile or ohm.json says 'never', or a subagent asks for it."
+        yield Diagnostic(subject="workspace", message=told)
 
 
 def _placed(cwd: Path, clone: CloneOf | None) -> Path:

@@ -108,6 +108,10 @@ class Driver:
             if (outcome := settled(prompt, ended)) is not ended:
                 live.record.add(DiagnosticRaised(diagnostic=not_mended(ended)))
                 ended = outcome
+            elif isinstance(ended, Succeeded) and _lands(prompt.plan):
+                from ohm_subagents._orchestrator.run.landing import landed  # noqa: PLC0415  most work stays where it is
+
+                await landed(live, prompt.plan)
             live.inbox.answer(prompt)
             if live.asked.outcome is None:
                 live.asked.outcome = ended
@@ -266,3 +270,8 @@ class Driver:
                 await opened.ok_value.prepare(plan.profile, plan.spec.model)  # what it cannot make, the run will say
             return opened
         return Err(not_ready(plan.backend))
+
+
+def _lands(plan: Plan) -> bool:
+    """Return True if what a run did in a clone lands once it has succeeded."""
+    return plan.launch is not None and plan.launch.land == "clean"

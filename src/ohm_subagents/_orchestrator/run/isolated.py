@@ -145,7 +145,12 @@ class IsolatedBackend:
         if work is not None:
             sink.emit(
                 WorkspaceKept(
-                    base=work.base, ref=work.ref, files=work.files, insertions=work.insertions, deletions=work.deletions
+                    base=work.base,
+                    ref=work.ref,
+                    files=work.files,
+                    insertions=work.insertions,
+                    deletions=work.deletions,
+                    landed="clean" if work.has_landed else "no",
                 )
             )
         return None

@@ -26,7 +26,7 @@ from ohm_subagents.contract.requests import Answer, Approve, Deny
 from ohm_subagents.contract.requests import Text as AnswerText
 from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.contract.spelling import nearest_name
-from ohm_subagents.contract.workspace import Isolation
+from ohm_subagents.contract.workspace import Isolation, Land
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -83,6 +83,12 @@ def _isolation(value: object) -> object:
     raise PydanticCustomError("not_isolation", "none or clone")
 
 
+def _land(value: object) -> object:
+    if value is None or value in get_args(Land):
+        return value
+    raise PydanticCustomError("not_land", "never or clean")
+
+
 def _checks(value: object) -> Acceptance | None:
     """Read the checks that a model has written."""
     match read_acceptance(value, by_model=True):
@@ -108,6 +114,7 @@ def _scope(value: object) -> object:
     raise PydanticCustomError("not_scope", "call or task")
 
 
+LandWord = Annotated[Land | None, BeforeValidator(_land)]
 IsolationWord = Annotated[Isolation | None, BeforeValidator(_isolation)]
 Checks = Annotated[Acceptance | None, BeforeValidator(_checks)]
 Decision = Literal["approve", "deny", "text"]
@@ -138,14 +145,18 @@ class TaskFields(_Fields):
         default=None, description="clone: work on a clone of the files, whose changes are kept apart."
     )
 
+    land: LandWord | None = Field(
+        default=None, description="clean: what it did in a clone lands when it has succeeded, where it fits."
+    )
+
     accept: Checks | None = Field(
         default=None, description="Checks of the outcome, such as file: out.md and run: pytest -q."
     )
 
     def item(self) -> StartItem:
         overrides = NO_OVERRIDES
-        if {self.model, self.isolation, self.accept} != {None}:
-            overrides = Overrides(model=self.model, isolation=self.isolation, accept=self.accept)
+        if {self.model, self.isolation, self.land, self.accept} != {None}:
+            overrides = Overrides(model=self.model, isolation=self.isolation, land=self.land, accept=self.accept)
         return StartItem(
             profile=self.subagent_type, description=self.description, prompt=self.prompt, overrides=overrides
         )

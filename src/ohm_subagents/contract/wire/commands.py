@@ -37,7 +37,7 @@ from ohm_subagents.contract.sandbox import SandboxMode
 from ohm_subagents.contract.task import Invocation
 from ohm_subagents.contract.wire.lenient import AnyError
 from ohm_subagents.contract.wire.run import WireTool
-from ohm_subagents.contract.workspace import Isolation
+from ohm_subagents.contract.workspace import Isolation, Land
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +46,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WireOverrides:
+class WireFileOverrides:
+    """The choices of one call on the files of its task."""
+
+    isolation: Isolation | None = None
+    """A clone of the files."""
+    land: Land | None = None
+    """The landing of its work."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WireOverrides(WireFileOverrides):
     """The choices of one call, as `Overrides` has them."""
 
     model: str | None = None
@@ -55,8 +65,6 @@ class WireOverrides:
     """The model that the caller runs on."""
     strict_model: bool | None = None
     """A run that another model answers fails."""
-    isolation: Isolation | None = None
-    """A clone of the files."""
     backend: str | None = None
     """The id of a backend."""
     sandbox: SandboxMode | None = None
@@ -242,7 +250,7 @@ def command_of(
 
 
 _ALIKE: Final = (
-    *("model", "parent_model", "strict_model", "isolation", "backend", "sandbox"),
+    *("model", "parent_model", "strict_model", "isolation", "land", "backend", "sandbox"),
     *("limits", "loop", "tool_names", "allow", "deny", "accept"),
 )
 
