@@ -57,6 +57,13 @@ async def ran(*, profile="finder", env=None, limits=None, model=None, step=None,
         return (await ohm.run(profile, "p", limits=limits, model=model, tools=tools)).err_value
 
 
+async def asked_for(**options):
+    """A run of a call with such options."""
+    backend = ScriptedBackend(default=Step(text="done"))
+    async with Ohm.open(env=HERMETIC, config={"subagentBackend": backend.id}, plugins=[backend]) as ohm:
+        return (await ohm.run("finder", "p", **options)).err_value
+
+
 async def served(**options):
     async with Ohm.open(env=HERMETIC, server="/dev/null/no.sock") as ohm:
         return (await ohm.run("finder", "p", **options)).err_value
@@ -163,6 +170,25 @@ async def escaped():
         config, plugins = {"subagentBackend": "acting"}, [ActingBackend(act)]
         async with Ohm.open(cwd=Path(folder, "work"), env=env, config=config, plugins=plugins) as ohm:
             return (await ohm.run("finder", "p", isolation="clone")).err_value
+
+
+async def unlandable(*, by_user):
+    """A task has changed in a clone what its user has changed too, or nothing."""
+    with TemporaryDirectory() as folder:
+        parent = Path(folder, "work")
+
+        async def act(request, _sink):
+            if by_user:
+                await anyio.Path(request.cwd, "a").write_text("by the task")
+                await anyio.Path(parent, "a").write_text("by the user")
+            return "done"
+
+        await anyio.Path(parent).mkdir()
+        env = HERMETIC | {"PATH": os.environ["PATH"], "XDG_CACHE_HOME": f"{folder}/cache"}
+        config, plugins = {"subagentBackend": "acting"}, [ActingBackend(act)]
+        async with Ohm.open(cwd=parent, env=env, config=config, plugins=plugins) as ohm:
+            envelope = (await ohm.run("finder", "p", isolation="clone")).unwrap()
+            return (await ohm.land(envelope.task_id)).err_value
 
 
 async def raising_tool(**arguments):
@@ -439,6 +465,10 @@ TRIGGERS = {
     ErrorCode.RUNNER_LOST: without_runner,
     ErrorCode.WORKSPACE_FAILED: without_git,
     ErrorCode.WORKSPACE_ESCAPED: escaped,
+    ErrorCode.LANDING_CONFLICT: lambda: unlandable(by_user=True),
+    ErrorCode.NOTHING_TO_LAND: lambda: unlandable(by_user=False),
+    ErrorCode.CHECKS_FAILED: lambda: asked_for(accept={"checks": ["file: absent.md"], "require": True}),
+    ErrorCode.SANDBOX_UNAVAILABLE: lambda: asked_for(sandbox="required"),
     ErrorCode.OWNED_ELSEWHERE: owned_by_another,
     ErrorCode.SERVER_UNREACHABLE: served,
     ErrorCode.NOT_SERVED: lambda: served_here(model=5),

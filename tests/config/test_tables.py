@@ -3,6 +3,7 @@
 from ohm_subagents._config.env import (
     CACHE_VARIABLE,
     CHILD_VARIABLE,
+    CLONE_VARIABLE,
     DEPTH_VARIABLE,
     DIRECTORY_VARIABLES,
     MAX_DEPTH_VARIABLE,
@@ -20,7 +21,8 @@ def cells(table: str) -> list[list[str]]:
 
 def test_every_variable_has_a_row_with_its_field_its_default_and_a_meaning():
     rows = {row[0].strip("`"): row for row in cells(env_table())}
-    others = (DEPTH_VARIABLE, TASK_VARIABLE, MAX_DEPTH_VARIABLE, CHILD_VARIABLE, "`, `".join(TRACE_VARIABLES))
+    of_a_run = (DEPTH_VARIABLE, TASK_VARIABLE, CLONE_VARIABLE, MAX_DEPTH_VARIABLE, CHILD_VARIABLE)
+    others = (*of_a_run, "`, `".join(TRACE_VARIABLES))
     assert [*rows] == [*(one.name for one in VARIABLES), *DIRECTORY_VARIABLES, CACHE_VARIABLE, *others]
     assert rows["OHM_SUBAGENTS_OUTPUT_MAX_CHARS"][1:3] == ["`outputMaxChars`", "`8000`"]
     assert all(row[3] for row in rows.values())

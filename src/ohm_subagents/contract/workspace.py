@@ -15,6 +15,16 @@ _TOLD: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FileOverrides:
+    """The choices of one call on the files of its task; None leaves one to its profile and to the configuration."""
+
+    isolation: Isolation | None = None
+    """A clone of the files; `none` does not lift what the profile or the configuration demands."""
+    land: Land | None = None
+    """The landing of its work; `clean` does not lift what the profile or the configuration forbids."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Hunk:
     """Lines of a file that a task and its parent have changed in different ways."""
 

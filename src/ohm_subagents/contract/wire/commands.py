@@ -37,7 +37,7 @@ from ohm_subagents.contract.sandbox import SandboxMode
 from ohm_subagents.contract.task import Invocation
 from ohm_subagents.contract.wire.lenient import AnyError
 from ohm_subagents.contract.wire.run import WireTool
-from ohm_subagents.contract.workspace import Isolation, Land
+from ohm_subagents.contract.workspace import FileOverrides
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,17 +46,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WireFileOverrides:
-    """The choices of one call on the files of its task."""
-
-    isolation: Isolation | None = None
-    """A clone of the files."""
-    land: Land | None = None
-    """The landing of its work."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WireOverrides(WireFileOverrides):
+class WireOverrides(FileOverrides):
     """The choices of one call, as `Overrides` has them."""
 
     model: str | None = None
