@@ -18,11 +18,13 @@ def test_a_task_of_another_process_is_waited_for_and_cancelled(ohm) -> None:
         again = ohm("cancel", task_id)
         settled = ohm("wait", task_id, "--any", "--json")
     assert waited.returncode == 1
-    assert "wait: timeout" in waited.stdout
+    assert waited.stdout.endswith("\n    ╰── so far\n\nso far\n")
+    assert waited.stderr == f"Task '{task_id}' has not settled; it goes on.\n"
     told = json.loads(cancelled.stdout)
     assert (told["task_id"], told["status"], told["prior_status"]) == (task_id, "cancelled", "running")
     assert cancelled.returncode == 0
-    assert (again.returncode, "cancelled" in again.stdout) == (0, True)
+    assert again.returncode == 0
+    assert [line[:17] for line in again.stdout.splitlines()[1:3]] == ["    ├── ✕ read a.", "    ╰── Cancelled"]
     assert again.stderr == f"Task '{task_id}' was over before: it was cancelled.\n"
     assert json.loads(settled.stdout)["items"][0]["status"] == "cancelled"
 
@@ -36,6 +38,15 @@ def test_a_follow_up_to_a_busy_task_says_what_it_waits_for_and_is_withdrawn_in_t
     assert sent.stderr == (f"Task '{task_id}' is running; the answer comes when the run that takes this has ended.\n")
     assert "The caller stopped waiting" in sent.stdout
     assert kept["status"] == "running"
+
+
+def test_a_follow_up_that_is_refused_says_so_and_not_how_its_task_had_failed(ohm) -> None:
+    ohm.configure({"subagentBackend": "stage"})
+    task_id = json.loads(ohm("run", "finder", "fail", "--json").stdout)["task_id"]
+    sent = ohm("send", task_id, "and?")
+    assert sent.returncode == 1
+    assert "cannot be resumed" in sent.stdout
+    assert "It broke" not in sent.stdout + sent.stderr
 
 
 def test_what_is_typed_wrong_is_told(ohm) -> None:

@@ -58,7 +58,7 @@ async def _about_one(
             )
         payload: dict[str, JsonValue] = {"op": op, "id": found.id, **more}
         async with _seen(ohm, board, [found]):
-            return await called(ohm, board, "task", payload, as_json=typed.as_json, within_s=within_s)
+            return await called(ohm, board, "task", payload, about=[found.id], as_json=typed.as_json, within_s=within_s)
 
 
 async def work(op: Literal["land", "discard"], task_id: str, typed: Typed) -> int:
@@ -99,9 +99,10 @@ async def wait(task_ids: list[str], timeout_s: float | None, typed: Typed, *, is
         if timeout_s is not None:
             payload["timeout_ms"] = round(timeout_s * 1000)
         async with _seen(ohm, board, tasks):
-            code = await called(ohm, board, "task", payload, as_json=typed.as_json)
+            about = [task.id for task in tasks]
+            code = await called(ohm, board, "task", payload, about=about, as_json=typed.as_json)
         newest = [now for task in tasks if (now := ohm.task(task.id)) is not None]
-        if board is not None:
+        if not typed.as_json:
             _tell_unsettled(newest, typed)
         ended = [task.status for task in newest if task.is_terminal]
         is_done = bool(ended) if is_any else len(ended) == len(ids)

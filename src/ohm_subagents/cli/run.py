@@ -31,10 +31,10 @@ from ohm_subagents.commands import (
 from ohm_subagents.contract import AnswerAwaited, Category, CommandRejected, Err, ErrorCode, Ok
 from ohm_subagents.contract.text import encodable
 from ohm_subagents.contract.truncation import WHOLE
-from ohm_subagents.views import task_envelope, verified_line
+from ohm_subagents.views import PLAIN, task_envelope, verified_line
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Sequence
     from pathlib import Path
 
     from pydantic import JsonValue
@@ -42,7 +42,9 @@ if TYPE_CHECKING:
     from ohm_subagents import Ohm, RunOptions
     from ohm_subagents.commands import Board
     from ohm_subagents.contract import Envelope, Event, OhmError, Result, Task
+    from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.suite import ToolResult
+    from ohm_subagents.views import Theme
 
     _Opened = tuple[Ohm, Board | None, frozenset[str]]
     _Ended = Result[Envelope, OhmError] | signal.Signals
@@ -169,16 +171,25 @@ async def call(tool: str, arguments: str, typed: Typed) -> int:
 
 
 async def called(
-    ohm: Ohm, board: Board | None, tool: str, payload: JsonValue, *, as_json: bool, within_s: float | None = None
+    ohm: Ohm,
+    board: Board | None,
+    tool: str,
+    payload: JsonValue,
+    *,
+    about: Sequence[TaskId] = (),
+    as_json: bool,
+    within_s: float | None = None,
 ) -> int:
-    """Call a tool of an `Ohm`, at most for so many seconds, and print its result; return the exit code."""
+    """Call a tool, at most for so many seconds; print its result, or the tasks it is `about`; return the exit code."""
     ended, number = await call_live(ohm, tool, payload, board=board, within_s=within_s)
     if as_json:
         print_json({} if ended is None else ended.details)
     elif ended is not None and board is not None:
-        _print_called(ended, ohm, board)
+        _print_called(ended, [ohm.task(one.task.id) or one.task for one in board.tasks if not one.depth], board.theme)
     elif number is not None:
         complain("" if ended is None else ended.render(expanded=True, width=width()))
+    elif ended is not None and about:
+        _print_called(ended, [task for one in about if (task := ohm.task(one)) is not None], PLAIN)
     elif ended is not None:
         print_text(ended.text)
     if number is not None:
@@ -208,15 +219,17 @@ async def opened(typed: Typed) -> AsyncGenerator[_Opened]:
     report(each for each in ohm.diagnostics if each not in reported)
 
 
-def _print_called(result: ToolResult, ohm: Ohm, board: Board) -> None:
+def _print_called(result: ToolResult, tasks: Sequence[Task], theme: Theme) -> None:
     """Print the tasks of a call with their answers; if there are none, or it was refused, what the tool shows."""
-    tasks = [ohm.task(one.task.id) or one.task for one in board.tasks if not one.depth]
-    is_refused = result.is_error and all(task.error is None for task in tasks)
+    from ohm_subagents.commands import print_finished
+
+    codes, code = {task.error.code for task in tasks if task.error is not None}, result.details.get("error_code")
+    is_refused = result.is_error and (not codes or (code is not None and code not in codes))
     if not tasks or is_refused or result.details.get("rejected_count"):
         print_text(result.text if result.is_error else result.render(expanded=True, width=width()))
         return
     for task in tasks:
-        _print_finished(task, board)
+        print_finished(task, theme)
         if task.error is not None:
             complain(f"\n{task.error}")
 
