@@ -135,6 +135,14 @@ async def test_in_a_clone_the_sandbox_is_around_the_clone_and_git_works_there(pl
     assert not (place.cwd / "where").exists()
 
 
+async def test_a_check_of_a_task_in_a_clone_is_in_the_same_sandbox(place: Place) -> None:
+    repository(place.cwd, a="one\n")
+    checks = ["run: git show HEAD:a", f"run: echo escaped > {place.cwd}/a || true", "run: echo mine > a"]
+    accept = {"checks": checks, "require": True}
+    await place.ran("true", call={"sandbox": "required", "isolation": "clone", "accept": accept})
+    assert (place.cwd / "a").read_text() == "one\n"
+
+
 async def test_a_profile_demands_a_sandbox(place: Place) -> None:
     place.profile("sandbox: required")
     assert "s3cret" not in await place.ran(f"cat {place.secret}", call={"sandbox": "off"})

@@ -12,7 +12,7 @@ from ohm_subagents._concurrency.event_loop import loop_clock
 from ohm_subagents._orchestrator.acceptance.command import MOST_BYTES, run_command
 from ohm_subagents._orchestrator.acceptance.workspace_file import file_fault
 from ohm_subagents.contract.acceptance import CheckResult
-from ohm_subagents.contract.result import Err
+from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.sandbox.box import Box
 from ohm_subagents.sandbox.choice import box_for
 from ohm_subagents.shell.process import Supervisor
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.acceptance.command import Ran
     from ohm_subagents._plugins.backends.request import RunRequest
     from ohm_subagents.contract.acceptance import Acceptance, Check
+    from ohm_subagents.contract.errors import OhmError
 
 OUTPUT_CHARS: Final = 2000
 """So much of the end of a command's output is kept."""
@@ -73,14 +74,24 @@ class Checks:
         if seconds <= 0:
             why = f"No time was left: all checks together may take {self._acceptance.seconds} s."
             return CheckResult(check=f"{check}", verdict="not_run", why=why)
-        box = await box_for(self._request.spec.sandbox, self._request.cwd, self._request.env)
+        box = await self._box()
         if isinstance(box, Err):
             return CheckResult(check=f"{check}", verdict="not_run", why=box.err_value.message)
-        held = box.ok_value if isinstance(box.ok_value, Box) else None  # else the run has said that there is none
-        ran = await run_command(self._supervisor, check.target, self._request, seconds, held)
+        ran = await run_command(self._supervisor, check.target, self._request, seconds, box.ok_value)
         if isinstance(ran, Err):
             return CheckResult(check=f"{check}", verdict="not_run", why=ran.err_value.message)
         return self._result(check, ran.ok_value)
+
+    async def _box(self) -> Result[Box | None, OhmError]:
+        """Return the box of the run, in which a clone has all that it needs; that of one which starts no programs."""
+        request = self._request
+        if request.box is not None:
+            return Ok(request.box)
+        match await box_for(request.spec.sandbox, request.cwd, request.env):
+            case Err() as refused:
+                return refused
+            case Ok(found):
+                return Ok(found if isinstance(found, Box) else None)  # else the run has said that there is none
 
     def _result(self, check: Check, ran: Ran) -> CheckResult:
         output = self._redact(ran.output)[-OUTPUT_CHARS:].strip()
