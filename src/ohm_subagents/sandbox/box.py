@@ -12,13 +12,12 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Final, Self
 
 from ohm_subagents.contract.sandbox import SandboxRules
-from ohm_subagents.sandbox.bubblewrap import Reach, bubblewrapped
-from ohm_subagents.sandbox.machine import Mechanism
 from ohm_subagents.sandbox.system import DEVICES, TOPS, installation, programs, resolver, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from ohm_subagents.sandbox.machine import Mechanism
 
 _SCRIPT: Final = Path(__file__).with_name("confinement.py")
 _MIB: Final = 1024 * 1024
@@ -98,6 +97,8 @@ class Box:
         own.pop("XDG_RUNTIME_DIR", None)
         landlock: Mapping[str, object] | None = None
         if self.mechanism == "bubblewrap":
+            from ohm_subagents.sandbox.bubblewrap import Reach, bubblewrapped  # noqa: PLC0415  most programs have no box
+
             homes = tuple(dict.fromkeys((f"{self.home}", env.get("HOME") or f"{self.home}")))
             reach = Reach(homes, reads, self.copies, writes, self.is_online)
             own = {name: value for name, value in own.items() if name != "TMPDIR"}
