@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
+from deafness import deafened
 from git_trees import git, repository
 from model_server import Call, ModelServer, Say
 
@@ -87,6 +88,11 @@ async def test_a_command_in_a_sandbox_changes_its_workspace_and_reads_no_secret(
     assert "s3cret" not in told
     assert (place.cwd / "made").read_text() == "made\n"
     assert not (place.user / "new").exists()
+
+
+async def test_a_host_that_ignores_signals_holds_commands_too(place: Place) -> None:
+    with deafened():
+        assert await place.ran("echo x", sandbox="required") == "x"
 
 
 async def test_a_command_in_a_clone_changes_the_clone_and_not_the_files_that_it_is_of(place: Place) -> None:

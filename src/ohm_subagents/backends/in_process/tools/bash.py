@@ -9,7 +9,6 @@ from pydantic_ai.workspaces import WorkspaceOutputLimitError, WorkspaceTimeoutEr
 from ohm_subagents.backends.in_process.tools.arguments import Arguments
 from ohm_subagents.backends.in_process.tools.excerpt import tail
 from ohm_subagents.backends.in_process.tools.failure import fail
-from ohm_subagents.shell import with_default_signals
 
 _TIMEOUT_S = 120
 _MAX_TIMEOUT_S = 600
@@ -67,7 +66,7 @@ async def bash(ctx: RunContext[object], arguments: BashArguments) -> str:
         fail("The command holds a NUL character, which no shell accepts.")
     timeout = min(arguments.timeout or _TIMEOUT_S, _MAX_TIMEOUT_S)
     shell = "bash" if shutil.which("bash") else "sh"
-    command = with_default_signals((shell, "-c", _WRAPPER, shell, arguments.command))
+    command = (shell, "-c", _WRAPPER, shell, arguments.command)
     try:
         result = await ctx.workspace.run(command, timeout=timeout)
     except WorkspaceTimeoutError as error:
