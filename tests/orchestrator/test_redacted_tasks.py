@@ -27,6 +27,7 @@ from ohm_subagents.contract import (
     FileChanged,
     Finalized,
     OhmError,
+    OutcomeChecked,
     Request,
     RouteResolved,
     Text,
@@ -249,15 +250,16 @@ async def test_a_task_of_a_program_is_not_redacted(tmp_path):
 
 NAMES = {
     *("kind", "is_follow_up", "call_id", "status", "guard", "step", "why", "code", "category", "task_id"),
-    *("runtime", "route", "key", "position"),
+    *("runtime", "route", "key", "position", "verified", "attempt"),
     *("base", "ref", "files", "insertions", "deletions", "landed"),  # of a commit, and made of the task's id
+    "conflicts",  # paths of the user's own files, with numbers of lines
 }
 """Fields that hold a name and nobody's text."""
 APART = {
     *((ToolUpdated, "text"), (Checkpointed, "state"), (UsageAdded, "usage"), (DiagnosticRaised, "diagnostic")),
     *((ToolStarted, "args"), (Finalized, "result"), (Finalized, "error")),
     *((AnswerAwaited, "request"), (AnswerGiven, "answer"), (AnswerGiven, "request_id"), (AnswerGiven, "by")),
-    *((AccountCharged, "usage"), (AccountCharged, "remaining")),
+    *((AccountCharged, "usage"), (AccountCharged, "remaining"), (OutcomeChecked, "checks")),
 }
 """Fields that are left out, have no text, or are looked at by themselves."""
 

@@ -17,7 +17,7 @@ from ohm_subagents.shell import Launch, Supervisor
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ohm_subagents.sandbox.machine import Mechanism
+    from ohm_subagents.contract.sandbox import Mechanism
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60, func_only=True)]
 

@@ -49,7 +49,7 @@ def with_log(tmp_path):
 
 
 def expected(version=FORMER):
-    """Return the exported tasks, with what fields that are newer than the version have for its events."""
+    """Return the exported tasks, with what fields that are newer than the version have for its events and runs."""
     lines = (json.loads(line) for line in (version / "export.jsonl").read_text().splitlines())
     found = {line["task_id"]: line for line in lines if line["task_id"] != "task_damaged"}
     for event in (event for line in found.values() for event in line["events"]):
@@ -57,6 +57,8 @@ def expected(version=FORMER):
             event["diagnostic"] = {"advice": "", **event["diagnostic"]}
         elif event["kind"] == "route_resolved":
             event |= {"served_model": "", "program": "", "program_version": ""}
+    for run in (run for line in found.values() for key in ("runs", "inherited_runs") for run in line.get(key) or ()):
+        run["checked"] = None
     return found
 
 

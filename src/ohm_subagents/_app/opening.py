@@ -146,8 +146,10 @@ def _check_kinds(options: OpenOptions) -> None:
 def _check_texts(options: OpenOptions) -> None:
     """Raise ValueError for the first path, or variable, that the system cannot take."""
     for name in ("cwd", "config", "server"):
-        if isinstance(path := options.get(name), str | PathLike) and "\0" in fsdecode(path):
-            wrong = f"{name} is {fsdecode(path)!r:.200}, which holds a NUL, as no path can. Give another one."
+        given = options.get(name)
+        path = fsdecode(cast("str | PathLike[str]", given)) if isinstance(given, str | PathLike) else ""
+        if "\0" in path:
+            wrong = f"{name} is {path!r:.200}, which holds a NUL, as no path can. Give another one."
             raise ValueError(wrong)
     for name, value in (options.get("env") or {}).items():
         if "\0" in f"{name}{value}":

@@ -32,7 +32,7 @@ SETTINGS: Final = frozenset(field.alias or name for name, field in Subagents.mod
 """The keys of `subagents` that are no subagent."""
 
 
-@lru_cache(maxsize=1024)  # the same few keys, for each layer of each file
+@lru_cache(maxsize=1 << 14)  # each key of a file is asked about for each of some names, and files have the same keys
 def is_like(key: str, names: tuple[str, ...]) -> bool:
     """Return True if a key is one of the names, or one of them misspelt."""
     return nearest_name(fold_id(key), names, likeness=_LIKE) is not None

@@ -16,7 +16,7 @@ from pydantic import JsonValue
 
 from ohm_subagents._config.trust import TRUST_COMMAND
 from ohm_subagents._config.values import parse_switch, quoted_value
-from ohm_subagents.contract.sandbox import SANDBOX_MODES, strictest
+from ohm_subagents.contract.sandbox import SANDBOX_MODES
 
 if TYPE_CHECKING:
     from ohm_subagents._config.jsonc import KeyPath
@@ -214,7 +214,7 @@ DENY_WINS: Final = _always("switch it off", _both, _void(_off_below))
 """Any project switches it off, none switches it on."""
 STRICTER_SANDBOX: Final = _always(
     "choose a stricter one",
-    lambda given, in_force: strictest(*(one for one in SANDBOX_MODES if one in {given, in_force})),
+    lambda given, in_force: next((one for one in SANDBOX_MODES if one in (given, in_force)), "off"),
     _void(lambda refused: f"{refused.origin} says {quoted_value(refused.in_force)}, and a project only tightens"),
 )
 """The stricter sandbox counts, of any project."""

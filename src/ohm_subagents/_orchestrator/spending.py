@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cached_property
 from secrets import token_hex
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -83,13 +82,15 @@ class Spending:
         self.wall_ends_ms: int | None = None
         self.unheard = 0
         self.cover: Callable[[], Awaitable[None]] | None = None
+        self._key = ""
         self._parks = 0
         self._parked_at = 0.0
 
-    @cached_property
+    @property
     def key(self) -> str:
         """The name of the budget: no other one has it, in any process."""
-        return token_hex(8)
+        self._key = self._key or token_hex(8)
+        return self._key
 
     def rest(self) -> Remaining:
         """Return what is neither spent nor reserved (`OpenBudget`)."""

@@ -7,13 +7,16 @@ from typing import Final, Literal
 
 SandboxMode = Literal["required", "preferred", "off"]
 """`required` refuses to run without a sandbox, `preferred` runs without one where there is none and says so."""
+Mechanism = Literal["bubblewrap", "landlock"]
+"""The means that hold a program."""
 SANDBOX_MODES: Final[tuple[SandboxMode, ...]] = ("required", "preferred", "off")
 """All modes, the strictest first."""
 
 
 def strictest(*modes: SandboxMode | None) -> SandboxMode:
     """Return the strictest of these modes; None says nothing."""
-    return min((one for one in modes if one is not None), key=SANDBOX_MODES.index, default="off")
+    given: list[SandboxMode] = [one for one in SANDBOX_MODES if one in modes]
+    return given[0] if given else "off"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

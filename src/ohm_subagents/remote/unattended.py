@@ -64,7 +64,7 @@ class UnattendedRequests:
                 await self._call(ledger, ())
             elif self.after_s is not None and self._asks.unanswered():
                 await self._until(news, silent, self.after_s)
-                asks = [] if news.is_set() or self.after_s is None else self._asks.unanswered()
+                asks = [] if news.is_set() else self._asks.unanswered()
                 if asks:
                     await self._call(ledger, asks)
             else:
@@ -87,6 +87,7 @@ class UnattendedRequests:
         self._sent.update(one.ask for one in asks)
         frames = tuple(dump(one, version=VERSIONS[0]) for one in asks)
         message = AskLedger(asks=frames, used=used)
+        granted: list[Granted] = []
         try:
             ledger = await lookup.found(is_begun=False)
             answer = None if ledger is None else await ledger.post(dump(message, version=VERSIONS[0]))

@@ -11,13 +11,11 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Final, Self
 
-from ohm_subagents.contract.sandbox import SandboxRules
+from ohm_subagents.contract.sandbox import Mechanism, SandboxRules
 from ohm_subagents.sandbox.system import DEVICES, TOPS, installation, programs, resolver, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from ohm_subagents.sandbox.machine import Mechanism
 
 _SCRIPT: Final = Path(__file__).with_name("confinement.py")
 _MIB: Final = 1024 * 1024

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._isolation.interpreter import has_interpreter
 
-Mechanism = Literal["bubblewrap", "landlock"]
+if TYPE_CHECKING:
+    from ohm_subagents.contract.sandbox import Mechanism
+
 NAMESPACES: Final = (
     *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
     *("--disable-userns", "--cap-drop", "ALL", "--new-session"),

@@ -181,6 +181,10 @@ class RunRequest:
     def env(self) -> Mapping[str, str]:
         return self.spec.env
 
+    @property
+    def sandbox(self) -> Sandbox:
+        return self.spec.sandbox
+
 
 def missing_tools(missing: Sequence[str], request: RunRequest, what: str) -> Diagnostic:
     """Return the warning that a subagent lacks these tools; `what` says why. `TOOLLESS` if it has no other."""
