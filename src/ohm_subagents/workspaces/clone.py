@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from ohm_subagents.workspaces.git import Git
 
 UNCOMMITTED: Final = "Files that the run left uncommitted"
+_WRITERS: Final = 2 * (os.cpu_count() or 2)
+"""Processes that write files at once: new files wait for the disk, and these took 0.5 to 0.6 of the time of one."""
 _USER: Final = "[user]\n\tname = ohm-subagents\n\temail = ohm-subagents@localhost\n[gc]\n\tauto = 0\n"
 
 
@@ -50,7 +53,7 @@ class Clone:
             unmade = f"No clone can be made at '{top}': {error.strerror or error}."
             raise WorkspaceError(unmade) from None
         await git.run("update-ref", "HEAD", base, cwd=top)
-        await git.run("-c", "checkout.workers=0", "reset", "-q", "--hard", cwd=top)
+        await git.run("-c", f"checkout.workers={_WRITERS}", "reset", "-q", "--hard", cwd=top)
         return cls(origin=origin, base=base, top=top, git=git)
 
     async def work(self, scratch: Path) -> bytes:
