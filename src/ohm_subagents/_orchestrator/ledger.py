@@ -97,11 +97,13 @@ class Ledger:
                 wanted.last_of = "requests"
         return wanted
 
-    async def covered(self) -> None:
-        """Wait until what was reserved may be granted, of a budget of which others grant a part."""
+    async def covered(self) -> OhmError | None:
+        """Wait until what was reserved may be granted, where others grant a part of a budget; or return why not."""
         for one in self.budgets:
-            if one.cover is not None:
-                await one.cover()
+            uncovered = None if one.cover is None else await one.cover()
+            if uncovered is not None:
+                return uncovered
+        return None
 
     def expect(self) -> Callable[[], None]:
         """Let every request wait until the returned function is called: a run that goes on may have made some."""

@@ -68,7 +68,8 @@ class Spending:
             for an answer puts it off.
         unheard: the runs that go on from another process, and of which nobody knows yet what they have used.
         wall_ends_ms: the same in epoch milliseconds; None before the first run, and without a wall clock.
-        cover: awaited before a request is granted that was reserved here; None for nothing to wait for.
+        cover: awaited before a request is granted that was reserved here, and returns why it may not be; None for
+            nothing to wait for.
     """
 
     def __init__(self, budget: Budget, *, owner: str, level: int) -> None:
@@ -81,7 +82,7 @@ class Spending:
         self.wall_at = math.inf
         self.wall_ends_ms: int | None = None
         self.unheard = 0
-        self.cover: Callable[[], Awaitable[None]] | None = None
+        self.cover: Callable[[], Awaitable[OhmError | None]] | None = None
         self._key = ""
         self._parks = 0
         self._parked_at = 0.0

@@ -6,7 +6,7 @@ The submitter keeps the task, its record, its budgets and its guards; only the r
 
 from ohm_subagents.remote.backend import RemoteBackend, open_remote, remote_capabilities
 from ohm_subagents.remote.deposits import Deposits, LedgerLookup, SettlingRun
-from ohm_subagents.remote.ledger_service import KeptState, LedgerService, LedgerTransport
+from ohm_subagents.remote.ledger_service import LEDGER_IDLE_S, KeptState, LedgerService, LedgerTransport
 from ohm_subagents.remote.link import Patience
 from ohm_subagents.remote.placement import PoolSize, RunnerLoad, Scaling, opens_at, placed, retry_wait_s, wanted_runners
 from ohm_subagents.remote.runner import Runner, open_runner
@@ -20,6 +20,7 @@ from ohm_subagents.remote.transport import (
 from ohm_subagents.remote.workspaces import OpenWorkspace, RunnerWorkspaces, Workspaces
 
 __all__ = [
+    "LEDGER_IDLE_S",
     "Deposits",
     "KeptState",
     "LedgerLookup",

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
-    from ohm_subagents.plugin import Gate, RunRequest
+    from ohm_subagents.plugin import Gate, Grant, OhmError, RunRequest
     from ohm_subagents.remote.deposits import Deposits
     from ohm_subagents.remote.link import Link
 
@@ -133,18 +133,26 @@ class Answers:
         async with gate.request(_need(ask)) as granted:
             match granted:
                 case Ok(grant):
+                    lost = await self._prepared(grant)
+                    if lost is not None:
+                        self._link.send(Refused(run_key=self._key, ask=ask.ask, error=lost))
+                        return
                     answer = Granted(
                         run_key=self._key,
                         ask=ask.ask,
                         max_output_tokens=grant.max_output_tokens,
                         is_last=grant.is_last,
                     )
-                    if self._deposits is not None:
-                        await self._deposits.granted(self._key, grant.budgets)
                     self._link.send(answer)
                     await anyio.sleep_forever()
                 case Err(error):
                     self._link.send(Refused(run_key=self._key, ask=ask.ask, error=error))
+
+    async def _prepared(self, grant: Grant) -> OhmError | None:
+        """Deposit and store what the next submitter has to find: of a lost run, one request at most is not known."""
+        if self._request.feed is not None:
+            await self._request.feed.stored()
+        return None if self._deposits is None else await self._deposits.granted(self._key, grant.budgets)
 
     async def _called(self, ask: ToolCalled) -> ToolResult:
         tool = next((one for one in self._request.child_tools if one.name == ask.tool), None)

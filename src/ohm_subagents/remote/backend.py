@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 from anyio.lowlevel import checkpoint
 
-from ohm_subagents.contract.wire import Hello, WireError
+from ohm_subagents.contract.wire import CancelRun, Hello, WireError
 from ohm_subagents.plugin import Capability, Diagnostic, DiagnosticRaised, Err, ErrorCode, OhmError, Ok
 from ohm_subagents.remote.deposits import Deposits
 from ohm_subagents.remote.link import Link, Patience, answered
@@ -112,6 +112,12 @@ class RemoteBackend:
         run = SubmittedRun(run_key(request), request, sink, linked.ok_value, self._deposits)
         since = 0 if request.feed is None else request.feed.position
         return await self._ended(run, run.attach(since, cancel_s=self._cancel_s), request, sink)
+
+    async def end(self, request: RunRequest) -> None:
+        """Have the runner stop a run that it has, and of which nobody will hear."""
+        linked = await self._linked()
+        if isinstance(linked, Ok):
+            linked.ok_value.send(CancelRun(run_key=run_key(request)))
 
     @property
     def _cancel_s(self) -> float:
@@ -221,8 +227,7 @@ async def open_remote(
     """
     patience = patience or Patience()
     async with anyio.create_task_group() as group:
-        retry_s = patience.retry_s
-        deposits = None if ledger is None else Deposits(ledger, group, after_s=ledger_after_s, retry_s=retry_s)
+        deposits = None if ledger is None else Deposits(ledger, group, patience, after_s=ledger_after_s)
         backend = RemoteBackend(transport, group, patience, clones, deposits)
         try:
             yield backend

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 _STATE: Final = TypeAdapter(LedgerState)
 MAX_WAIT_S: Final = 20.0
-FORGOTTEN_AFTER_S: Final = 3600.0
-"""Seconds without a call after which nobody needs what it knows: a runner forgets what has ended by then too."""
+LEDGER_IDLE_S: Final = 600.0
+"""Seconds without a call after which nobody needs what it knows: submitters that have runs call it more often."""
 
 
 class KeptState(Protocol):
@@ -83,16 +83,16 @@ class LedgerService:
                 raise WireError(wrong)
         return answer
 
-    async def close_unused(self, for_s: float) -> None:
-        """Wait until it has had no run for so many seconds, or no call for an hour; then it takes nothing in.
+    async def close_unused(self, for_s: float, *, idle_s: float = LEDGER_IDLE_S) -> None:
+        """Wait until it has had no run for so many seconds, or no call for `idle_s`; then it takes nothing in.
 
-        What is left after an hour was over when its submitter died, and waits for nobody.
+        What is left after that was over when its submitter died, or waits for the next one.
         """
         while not self._is_closed:
             async with self._turn:
                 state, changed = await self._loaded(), self._changed
             calls = self._calls
-            with anyio.move_on_after(FORGOTTEN_AFTER_S if state.runs else for_s):
+            with anyio.move_on_after(idle_s if state.runs else for_s):
                 await changed.wait()
             async with self._turn:
                 if not changed.is_set() and calls == self._calls:

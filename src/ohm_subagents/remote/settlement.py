@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from ohm_subagents.contract.usage import NOTHING_USED
 from ohm_subagents.contract.wire import AskLeft, AskMessage, CaughtUp, RequestAsked, ResultReported
-from ohm_subagents.plugin import UsageAdded
+from ohm_subagents.plugin import Err, Ok, UsageAdded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ohm_subagents.contract.wire import RunReport
-    from ohm_subagents.plugin import RunRequest, Sink
+    from ohm_subagents.plugin import OhmError, RunRequest, Sink
     from ohm_subagents.remote.answers import Answers
     from ohm_subagents.remote.deposits import Deposits
 
@@ -39,10 +39,16 @@ class Settlement:
         """True if there may be a ledger."""
         return self._deposits is not None
 
-    async def claim(self) -> None:
-        """Let the ledger grant nothing more to the run, which this process takes up."""
-        if self._deposits is not None:
-            self._unheard = await self._deposits.claim((self._key,))
+    async def claim(self) -> OhmError | None:
+        """Let the ledger grant nothing more to the run, which this process takes up; return why that is not known."""
+        if self._deposits is None:
+            return None
+        match await self._deposits.claim((self._key,)):
+            case Ok(usage):
+                self._unheard = usage
+                return None
+            case Err(lost):
+                return lost
 
     def open(self) -> None:
         """Settle what the ledger tells of, until `close`."""

@@ -66,7 +66,7 @@ class SubmittedRun:
         self._fault: Exception | None = None
         self._result: Result[RunOutput, OhmError] | None = None
         self._stirred = anyio.Event()
-        self._is_over = self._is_closed = False
+        self._is_over = self._is_closed = self._is_storing = False
         deposits = None if request.feed is None else deposits
         self._asks = Answers(run_key, request, link, deposits=deposits, on_first=self._stirred.set)
         self._settlement = Settlement(run_key, request, deposits, self._asks)
@@ -76,7 +76,6 @@ class SubmittedRun:
         self._steering = ExitStack()
         self._has_noted = False
         self._last = self._acknowledged = 0
-        self._is_storing = False
         self.told: ResultReported | None = None
         """The end of the run as the runner told it."""
 
@@ -91,9 +90,11 @@ class SubmittedRun:
 
     async def attach(self, since: int, *, cancel_s: float) -> Result[RunOutput, OhmError]:
         """Go on with a run that another process began, from what it reported after `since`."""
-        await self._settlement.claim()
-        after_s = self._settlement.after_s
-        attach = AttachRun(run_key=self._key, since=since, tells_end=True, ledger_after_s=after_s)
+        lost = await self._settlement.claim()
+        if lost is not None:
+            self._link.send(CancelRun(run_key=self._key))  # or it goes on for nobody
+            return Err(lost)
+        attach = AttachRun(run_key=self._key, since=since, tells_end=True, ledger_after_s=self._settlement.after_s)
         result = await self._play(attach, since, cancel_s)
         self._settlement.count_unheard(self._sink)
         return result

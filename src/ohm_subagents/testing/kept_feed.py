@@ -34,6 +34,9 @@ class KeptFeed:
     def caught_up(self) -> None:
         """Nobody shares a budget with the run."""
 
+    def lose(self) -> None:
+        """Nobody counts what the run has used."""
+
     def again(self) -> KeptFeed:
         """Return the feed of the same run where it is begun once more."""
         return KeptFeed(f"{self.key}+")

@@ -96,7 +96,11 @@ class RayBackend:
         found = await self._found(lives)
         if self._deposits is not None:
             gone = [one for one in lives if found is None or one is not found[1]]
-            await self._deposits.count_lost(gone, seen)
+            lost = await self._deposits.count_lost(gone, seen)
+            if lost is not None and found is not None:
+                await found[0].remote.end(found[1])
+            if lost is not None:
+                return Err(lost)
         if found is not None:
             member, request = found
             result = await member.having(member.remote.attach(request, seen))
@@ -119,8 +123,11 @@ class RayBackend:
             if wait_s is None:
                 break
             await anyio.sleep(wait_s)
-            feed = None if request.feed is None else request.feed.again()
-            request = replace(request, checkpoint=seen.checkpoint or request.checkpoint, feed=feed)
+            if request.feed is not None:
+                request.feed.lose()
+                await request.feed.stored()  # or nobody would know of it who finds the run elsewhere
+                request = replace(request, feed=request.feed.again())
+            request = replace(request, checkpoint=seen.checkpoint or request.checkpoint)
             seen.emit(DiagnosticRaised(diagnostic=Diagnostic(subject="ray", message=_ELSEWHERE)))
             result = await self._run_once(request, seen)
         return result
@@ -259,7 +266,8 @@ async def open_pool(
     if after_s is not None:  # a program that is gone leaves a poll behind, which tells nothing for as long
         patience = replace(patience, wait_s=min(patience.wait_s, after_s))
     async with anyio.create_task_group() as group:
-        deposits = None if ledger is None else Deposits(ledger, group, after_s=after_s, retry_s=patience.retry_s)
+        idle_s = options.ledger_idle_s
+        deposits = None if ledger is None else Deposits(ledger, group, patience, after_s=after_s, idle_s=idle_s)
         backend = RayBackend(runners, group, options, patience, services=services, clones=clones, deposits=deposits)
         try:
             yield backend

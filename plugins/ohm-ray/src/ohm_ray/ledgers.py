@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from pydantic_core import from_json, to_json
 
 from ohm_ray.calls import NAMESPACE, ActorCalls, asked
-from ohm_subagents.remote import RunnerLostError, UndeliveredError
+from ohm_subagents.remote import LEDGER_IDLE_S, RunnerLostError, UndeliveredError
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -26,9 +26,11 @@ AT_HEAD: Final = {"node:__internal_head__": 0.001}
 class Ledgers:
     """Finds the ledger of a pool, a named detached actor, and calls it (`LedgerLookup`, `LedgerTransport`)."""
 
-    def __init__(self, ray: ModuleType, pool: str) -> None:
+    def __init__(self, ray: ModuleType, pool: str, *, idle_s: float = LEDGER_IDLE_S) -> None:
+        """One that is begun here ends after `idle_s` seconds without a call."""
         self._ray = ray
         self._name = f"ohm/{pool}/ledger"
+        self._idle_s = idle_s
         self._calls: ActorCalls | None = None
 
     async def found(self, *, is_begun: bool) -> LedgerTransport | None:
@@ -72,6 +74,6 @@ class Ledgers:
                 num_cpus=0,
                 resources=AT_HEAD,
             )
-            .remote(self._name)
+            .remote(self._name, self._idle_s)
         )
         return begun

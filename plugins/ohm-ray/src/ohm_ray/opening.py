@@ -182,7 +182,7 @@ async def opened(
         return
     try:
         actors = Actors(joined.ok_value, options, services)
-        ledger = Ledgers(joined.ok_value, options.pool)
+        ledger = Ledgers(joined.ok_value, options.pool, idle_s=options.ledger_idle_s)
         async with open_pool(actors, options, services=services, clones=clones.ok_value, ledger=ledger) as backend:
             yield Ok(backend)
     finally:

@@ -81,11 +81,18 @@ class RayOptions(Options):
     ledger_after_ms: int | None = Field(default=None, ge=1000)
     """The milliseconds without a word of this program after which a ledger grants its runs model requests, within their
     budgets; None for never."""
+    ledger_idle_ms: int = Field(default=600_000, ge=60_000)
+    """The milliseconds without a call after which the ledger ends, also where nobody has told it that runs are over."""
 
     @property
     def ledger_after_s(self) -> float | None:
         """The seconds of silence after which the ledger is asked; None for never."""
         return None if self.ledger_after_ms is None else self.ledger_after_ms / 1000
+
+    @property
+    def ledger_idle_s(self) -> float:
+        """The seconds without a call after which the ledger ends."""
+        return self.ledger_idle_ms / 1000
 
     @property
     def idle_s(self) -> float:

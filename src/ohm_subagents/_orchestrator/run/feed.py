@@ -51,6 +51,10 @@ class RecordedFeed:
         """Note that all was recorded that the run did in another process (`RunFeed`)."""
         self._record.caught_up()
 
+    def lose(self) -> None:
+        """Count a request that the run may have had out when it was lost, if it was not heard by then (`RunFeed`)."""
+        self._record.lose()
+
     async def stored(self) -> int:
         """Wait until what is recorded so far is stored, and return its position (`RunFeed`)."""
         read = self._record.task.activity.feed

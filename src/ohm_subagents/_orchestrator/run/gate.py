@@ -83,16 +83,7 @@ class RequestGate:
         if held is not None:
             give_back = self._ledger.release if is_counted else self._ledger.commit
             give_back(held)
-        if self._record.on_caught_up is not None:
-            self._count_unknown()
-
-    def _count_unknown(self) -> None:
-        """Count a request of a run that was lost before it was heard: it may have had one out, if one was left."""
-        reserved = self._ledger.reserve()
-        if isinstance(reserved, Reservation):
-            self._record.add(UsageAdded(usage=ONE_REQUEST))
-            self._ledger.commit(reserved)
-        self._record.caught_up()
+        self._record.lose()
 
     @property
     def is_asked(self) -> bool:
@@ -124,7 +115,10 @@ class RequestGate:
                 yield Err(reserved.error)
                 return
             try:
-                await self._ledger.covered()
+                uncovered = await self._ledger.covered()
+                if uncovered is not None:
+                    yield Err(uncovered)
+                    return
                 turn = self._throttle.turn(need.provider, held=self._hold, released=self._release)
                 async with turn as self._got_through:
                     self._is_out = True

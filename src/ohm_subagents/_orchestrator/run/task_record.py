@@ -7,14 +7,15 @@ from contextlib import contextmanager
 from secrets import token_hex
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._orchestrator.spending import BudgetExceeded
 from ohm_subagents._plugins.stores import TaskQuery
 from ohm_subagents.contract.account import AccountCharged
-from ohm_subagents.contract.events import RunEnded, TaskSettled, ToolEnded
+from ohm_subagents.contract.events import RunEnded, TaskSettled, ToolEnded, UsageAdded
 from ohm_subagents.contract.model_route import RouteResolved
 from ohm_subagents.contract.requests import AnswerGiven, Deny
 from ohm_subagents.contract.result import Ok
 from ohm_subagents.contract.task import UNAVAILABLE, apply
-from ohm_subagents.contract.usage import NOTHING_USED
+from ohm_subagents.contract.usage import NOTHING_USED, ONE_REQUEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -144,6 +145,17 @@ class TaskRecord:
         on_caught_up, self.on_caught_up = self.on_caught_up, None
         if on_caught_up is not None:
             on_caught_up()
+
+    def lose(self) -> None:
+        """Count a request of a run that was lost before it was heard: it may have had one out, if one was left."""
+        if self.on_caught_up is None:
+            return
+        reserved = None if self.ledger is None else self.ledger.reserve()
+        if not isinstance(reserved, BudgetExceeded):
+            self.add(UsageAdded(usage=ONE_REQUEST))
+            if self.ledger is not None and reserved is not None:
+                self.ledger.commit(reserved)
+        self.caught_up()
 
     def _over(self) -> None:
         self.caught_up()

@@ -39,10 +39,11 @@ class OpenBudget(Protocol):
     """A budget that model requests are charged to, for a backend that lets others grant a part of it.
 
     Fields:
-        cover: awaited before a request is granted that was reserved; None for nothing to wait for.
+        cover: awaited before a request is granted that was reserved, and returns why it may not be; None for nothing
+            to wait for.
     """
 
-    cover: Callable[[], Awaitable[None]] | None
+    cover: Callable[[], Awaitable[OhmError | None]] | None
 
     @property
     def key(self) -> str:

@@ -50,6 +50,10 @@ class RunFeed(Protocol):
         """
         ...
 
+    def lose(self) -> None:
+        """Note that an attached run was lost before it had told all: it may have had a request out, which counts."""
+        ...
+
     def again(self) -> RunFeed:
         """Return the feed of the same run where it is begun once more: with another key, and numbered from 1 on."""
         ...
