@@ -105,3 +105,13 @@ async def test_a_run_that_is_begun_again_has_what_is_left_of_its_budget(tmp_path
     await backend.left(tmp_path, "kept", Budget(requests=2))
     task = await backend.taken_up(tmp_path, "kept")
     assert (task.output, backend.granted, task.activity.usage.requests) == ("done", 2, 2)
+
+
+async def test_a_run_is_found_again_by_its_store_whatever_ids_the_tasks_of_other_stores_have(tmp_path: Path) -> None:
+    backend = Lost()
+    await backend.left(tmp_path, "kept", Budget())
+    await backend.taken_up(tmp_path, "kept")
+    async with backend.program(tmp_path, "other") as ohm:
+        await ohm.run("finder", "p")
+    first, again, other = backend.keys
+    assert (first == again, first == other) == (True, False)

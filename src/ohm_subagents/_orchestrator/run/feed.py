@@ -65,10 +65,9 @@ class RecordedFeed:
 def feed_of(record: TaskRecord) -> RecordedFeed:
     """Return the feed of the open run, at the position where its record has stopped.
 
-    Its key is found again by whoever takes the task up. What is kept in memory is taken up by nobody, and a task that
-    another program keeps so may have the same id.
+    Its key is found again by whoever takes the task up from its store; a task of another store may have the same id.
     """
     task, read = record.task, record.task.activity.feed
     if read is not None:
         return RecordedFeed(record, read.key, read.position)
-    return RecordedFeed(record, f"{task.id}.{len(task.runs)}{record.mark_of_store}")
+    return RecordedFeed(record, f"{task.id}.{len(task.runs)}.{record.mark_of_store}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 from contextlib import contextmanager
+from hashlib import sha256
 from secrets import token_hex
 from typing import TYPE_CHECKING, Final
 
@@ -121,8 +122,9 @@ class TaskRecord:
 
     @property
     def mark_of_store(self) -> str:
-        """A mark of a store that ends with this process, unlike that of any other; empty for one that outlives it."""
-        return "" if self._store.place is not None else f".{_THIS_PROCESS}{id(self._store):x}"
+        """A mark of the place of the store, the same for all who open it; one in memory has that of nobody else."""
+        place = self._store.place or f"{_THIS_PROCESS} {id(self._store)}"
+        return sha256(place.encode(errors="surrogateescape")).hexdigest()[:8]
 
     @property
     def holds_text(self) -> bool:
