@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _LABEL: Final = 14
 _WHY_CHARS: Final = 200
+_NOBODY: Final = "no process"
+"""The word of `Store.owner` for a task whose process has ended."""
 _LANDED: Final = {"no": "", "clean": ", landed", "conflict": ", did not land", "discarded": ", discarded"}
 
 
@@ -93,6 +95,9 @@ def _facts(task: Task, now_ms: int, where: str) -> Iterator[tuple[str, str]]:
 def _place(task: Task, where: str) -> Iterator[tuple[str, str]]:
     yield "task", task.id
     yield "status", _status_text(task, where)
+    if where == _NOBODY and task.assignment.outlives and task.launch is not None and not task.is_terminal:
+        alone = "; until then its run goes on as far as it can alone" if task.runs else ""
+        yield "waits for", f"the next program in {task.launch.cwd}, which takes it up{alone}"
     if task.requests:
         yield "asks", "\n".join(f"{request_text(one)} ({one.id})" for one in task.requests)
     yield "session", task.session_id
