@@ -1,4 +1,4 @@
-"""Three children try three fixes, each on a clone of the files; the one whose test passes lands, the others are discarded.
+"""Three children try three fixes, each on a clone; the one that its check accepts lands, the others are discarded.
 
 Needs git, and no key: the backend below writes what it is asked for. With a model, leave it out and give it prompts.
 """
@@ -29,7 +29,7 @@ from ohm_subagents.plugin import (
 )
 
 FIXES = ("a * b", "a + b", "a - b")
-TEST = "import calc; assert calc.add(2, 3) == 5"
+CHECK = f"run: {sys.executable} -B -c 'import calc; assert calc.add(2, 3) == 5'"
 
 
 class Fixer:
@@ -48,14 +48,6 @@ class Fixer:
         return (BackendSpec(id="fixer", summary="Writes.", open=opened, options=Options, capabilities=rules),)
 
 
-async def passes(repository: Path, ref: str) -> bool:
-    with TemporaryDirectory() as place:
-        shown = await anyio.run_process(["git", "show", f"{ref}:calc.py"], cwd=repository)
-        await anyio.Path(place, "calc.py").write_bytes(shown.stdout)
-        tested = await anyio.run_process([sys.executable, "-c", TEST], cwd=place, check=False)
-        return tested.returncode == 0
-
-
 async def main(repository: Path, cache: Path) -> None:
     await anyio.run_process(["git", "init", "-q"], cwd=repository)
     calc = anyio.Path(repository, "calc.py")
@@ -64,12 +56,11 @@ async def main(repository: Path, cache: Path) -> None:
     env = {**process_env(), "XDG_CACHE_HOME": str(cache)}
     async with Ohm.open(config=config, env=env, cwd=repository, plugins=[Fixer()]) as ohm:
         for fix in FIXES:
-            tried = (await ohm.run("task", fix)).unwrap()
-            task_id, work = tried.task_id or "", tried.workspace
-            is_good = work is not None and await passes(repository, work.ref)
-            await (ohm.land(task_id) if is_good else ohm.discard(task_id))
+            tried = (await ohm.run("task", fix, accept=[CHECK])).unwrap()
+            task_id = tried.task_id or ""
+            await (ohm.land(task_id) if tried.verified == "passed" else ohm.discard(task_id))
             ended = ohm.envelope(task_id)
-            print(f"{fix}: {ended.workspace.landed if ended and ended.workspace else 'no change'}")
+            print(f"{fix}: {tried.verified}, {ended.workspace.landed if ended and ended.workspace else 'no change'}")
     print((await calc.read_text()).splitlines()[-1].strip())
 
 
@@ -77,7 +68,7 @@ with TemporaryDirectory() as place, TemporaryDirectory() as cache:
     anyio.run(main, Path(place), Path(cache))
 
 # Prints:
-# a * b: discarded
-# a + b: clean
-# a - b: discarded
+# a * b: failed, discarded
+# a + b: passed, clean
+# a - b: failed, discarded
 # return a + b
