@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from ohm_subagents._terminal.keys import pressed_keys
     from ohm_subagents._terminal.listening import listener_at, serve_app
     from ohm_subagents._terminal.live import call_live, watched
+    from ohm_subagents._terminal.lookup import NOTHING_KEPT, find_task, short_id, tasks_alike
     from ohm_subagents._terminal.prompts import answer_hint, answered_here, is_attended, text_answer
     from ohm_subagents._terminal.signals import aborted_by_signal, until_signal
     from ohm_subagents._terminal.terminal import (
@@ -81,6 +82,7 @@ __all__ = [
     "HERE",
     "INTERRUPTED",
     "MAX_MESSAGE_BYTES",
+    "NOTHING_KEPT",
     "SUCCESS",
     "TASK_FAILED",
     "AsJson",
@@ -101,6 +103,7 @@ __all__ = [
     "complain",
     "directory",
     "drawn",
+    "find_task",
     "finish",
     "finished_lines",
     "harmless",
@@ -122,9 +125,11 @@ __all__ = [
     "report",
     "request_id_in_use",
     "serve_app",
+    "short_id",
     "standard_wire",
     "styled",
     "system_clock",
+    "tasks_alike",
     "terminal_theme",
     "text_answer",
     "typed_count",
@@ -148,6 +153,7 @@ __getattr__, __dir__ = lazy_names(
         "_terminal.display": "Display drawn",
         "_terminal.listening": "listener_at serve_app",
         "_terminal.live": "call_live watched",
+        "_terminal.lookup": "NOTHING_KEPT find_task short_id tasks_alike",
         "_terminal.prompts": "answer_hint answered_here is_attended text_answer",
         "_terminal.keys": "pressed_keys",
         "_terminal.signals": "aborted_by_signal until_signal",

@@ -85,10 +85,8 @@ def test_an_unknown_subagent_is_bad_usage_with_those_there_are(ohm) -> None:
 
 def test_a_task_that_is_not_kept_is_told_as_a_task(ohm) -> None:
     done = ohm("policy", "explain", "task_123")
-    assert (done.returncode, done.stderr) == (
-        2,
-        "There is no task 'task_123'. `ohm tasks` lists those that are kept.\n",
-    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("Unknown task id 'task_123'. `ohm tasks` lists those that are kept: ")
 
 
 @pytest.mark.parametrize(

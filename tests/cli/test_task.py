@@ -89,17 +89,17 @@ def test_json_is_the_envelope_of_the_run(ohm) -> None:
     assert (refused.returncode, json.loads(refused.stdout)["error_code"]) == (1, "unknown_task_id")
 
 
-def test_the_beginning_of_an_id_is_enough_while_only_one_has_it(ohm) -> None:
+def test_the_beginning_or_end_of_an_id_is_enough_while_only_one_has_it(ohm) -> None:
     first, second = ran(ohm, "one"), ran(ohm, "two")
     alone = next(first[:end] for end in range(len(first) + 1) if not second.startswith(first[:end]))
     assert "Finder · one" in ohm("task", alone).stdout
+    alone = next(first[-end:] for end in range(1, len(first) + 1) if not second.endswith(first[-end:]))
+    assert "Finder · one" in ohm("task", alone).stdout
+    assert ohm("policy", "explain", alone).stdout.startswith(f"Task: {first}\n")
+    assert "it has succeeded" in ohm("cancel", alone).stderr
     done = ohm("task", "task_")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.splitlines() == [
-        "2 ids begin with 'task_'. Type more of it.",
-        f"✓ {second} Finder · two",
-        f"✓ {first} Finder · one",
-    ]
+    assert done.stderr == f"2 ids begin or end with 'task_': '{second}' (two), '{first}' (one). Type more of it.\n"
     told = "`ohm tasks` lists those that are kept: each for 1d 00h after its end (subagents.taskRetentionMs)."
     assert ohm("task", "").stderr == f"Unknown task id ''. {told}\n"
 

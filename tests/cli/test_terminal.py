@@ -180,3 +180,6 @@ def test_a_list_on_a_terminal_is_two_fitting_lines_a_task(ohm, ohm_process) -> N
         assert process.wait(PATIENCE_S) == 0
     first, second = screen.text.splitlines()
     assert (len(first) <= 60, first[-1], second[:14]) == (True, "…", "  succeeded · ")
+    named, [kept] = first.split()[1], json.loads(ohm("tasks", "--json").stdout)
+    assert (len(named), kept["task_id"].endswith(named)) == (8, True)
+    assert json.loads(ohm("task", named, "--json").stdout) == kept

@@ -327,7 +327,7 @@ async def test_a_list_reads_as_many_rows_as_it_shows(registry, clock):
         assert shown == ["task_49", "task_48"]
         assert store.count(TaskQuery(status="succeeded", profile="Finder", session="session_1")) == 50
         assert store.count(TaskQuery(profile="oracle")) == 0
-        assert [found.ok_value.id for found in store.list(TaskQuery(id_prefix="task_4"))][-1] == "task_4"
+        assert [found.ok_value.id for found in store.list(TaskQuery(id_part="task_4"))][-1] == "task_4"
         assert len([*store.list(TaskQuery())]) == 50
         assert few < len(read) / 20
 

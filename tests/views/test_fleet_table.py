@@ -32,7 +32,7 @@ def asked() -> FleetRow:
     task = apply(task, UsageAdded(usage=Usage(requests=3, cost_usd=Decimal("0.2"))), at_ms=9_000)
     place = {"task_id": task.id, "session_id": task.session_id, "path": (task.id,), "profile": "p1"}
     task = apply(task, AnswerAwaited(request=Request(id="req_1", **place)), at_ms=9_000)
-    return FleetRow(ListedTask.of(task), "pid 18053", task)
+    return FleetRow(ListedTask.of(task), "pid 18053", task, "887_0001")
 
 
 ASKED = [asked()]
@@ -43,7 +43,7 @@ def drawn(sort, *, width=80, height=10):
 
 
 def test_tasks_are_sorted_by_what_is_asked_for() -> None:
-    order = {sort: [line.split()[1] for line in drawn(sort)[2:]] for sort in ("cost", "time", "tokens", "profile")}
+    order = {sort: [line.split()[2] for line in drawn(sort)[2:]] for sort in ("cost", "time", "tokens", "profile")}
     assert order == {
         "cost": ["p3", "p1", "p2"],
         "time": ["p2", "p3", "p1"],
@@ -55,26 +55,26 @@ def test_tasks_are_sorted_by_what_is_asked_for() -> None:
 def test_sums_heads_clocks_and_costs_are_told() -> None:
     sums, heads, first, *_ = drawn("time", width=120)
     assert sums == "3 tasks, 3 running · $0.6000 · sorted by time"
-    assert heads.split() == ["profile", "state", "process", "time", "requests", "tokens", "cost", "task"]
-    assert first.split()[1:9] == ["p2", "running", "pid", "7", "1m", "05s", "2", "3,000"]
+    assert heads.split() == ["id", "profile", "state", "process", "time", "requests", "tokens", "cost", "task"]
+    assert first.split()[1:10] == ["task_2", "p2", "running", "pid", "7", "1m", "05s", "2", "3,000"]
 
 
-def test_state_time_cost_and_title_have_room_on_a_narrow_screen() -> None:
+def test_what_names_a_task_its_state_time_cost_and_title_have_room_on_a_narrow_screen() -> None:
     at_80, at_60 = (
         [line.rstrip() for line in fleet_lines(ASKED, sort="time", now_ms=70_000, width=width, height=9, theme=PLAIN)]
         for width in (80, 60)
     )
     assert at_80[1:] == [
-        "   profile  state                  time     cost  task",
-        "⠇  p1       waits for an answer  1m 01s  $0.2000  Find where output is cut · ta…",
+        "   id        profile  state    time  tokens     cost  task",
+        "⠇  887_0001  p1       asks   1m 01s       0  $0.2000  Find where output is cut",
     ]
     assert at_60[1:] == [
-        "   state                  time     cost  task",
-        "⠇  waits for an answer  1m 01s  $0.2000  Find where output…",
+        "   id        state    time     cost  task",
+        "⠇  887_0001  asks   1m 01s  $0.2000  Find where output is c…",
     ]
 
 
-def test_the_title_comes_before_the_id_and_the_state_is_told_in_words() -> None:
+def test_the_title_comes_last_and_the_state_is_told_in_words() -> None:
     quiet, asking = (
         apply(queued_task(task_id, description="Look"), RunStarted(prompt="p"), at_ms=5_000)
         for task_id in ("task_1", "task_2")
@@ -84,8 +84,8 @@ def test_the_title_comes_before_the_id_and_the_state_is_told_in_words() -> None:
     rows = [FleetRow(ListedTask.of(task), "pid 7", task) for task in (quiet, asking)]
     first, second = fleet_lines(rows, sort="time", now_ms=70_000, width=200, height=9, theme=PLAIN)[2:]
     assert "stuck for 1m 05s" in first
-    assert first.endswith("Look · task_1")
-    assert "waits for an answer" in second
+    assert first.endswith("  Look")
+    assert "task_2  finder   asks " in second
 
 
 def test_a_screen_is_never_left_and_what_has_no_room_is_counted() -> None:

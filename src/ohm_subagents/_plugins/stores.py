@@ -43,8 +43,8 @@ class TaskQuery:
     """Only tasks of this session."""
     profile: str | None = None
     """Only tasks of this profile; upper and lower case are the same."""
-    id_prefix: str = ""
-    """Only tasks whose id begins with it."""
+    id_part: str = ""
+    """Only tasks whose id begins or ends with it."""
     parent: str | None = None
     """Only tasks that a subagent of this task has started."""
     call: str | None = None
@@ -58,7 +58,7 @@ class TaskQuery:
             self.status in {None, task.status}
             and self.session in {None, task.session_id}
             and (self.profile is None or fold_id(self.profile) == fold_id(task.assignment.profile))
-            and task.id.startswith(self.id_prefix)
+            and (task.id.startswith(self.id_part) or task.id.endswith(self.id_part))
             and self.call in {None, task.assignment.call}
             and self.parent in {None, task.assignment.parent}
             and self.start in {None, task.assignment.shares and task.assignment.shares.id}

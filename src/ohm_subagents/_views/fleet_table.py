@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 FleetSort = Literal["cost", "time", "tokens", "profile"]
 FLEET_SORTS: Final[tuple[FleetSort, ...]] = get_args(FleetSort)
-_HEADS: Final = ("", "profile", "state", "process", "time", "requests", "tokens", "cost", "task")
-_LEFT: Final = frozenset({0, 1, 2, 3, 8})
+_HEADS: Final = ("", "id", "profile", "state", "process", "time", "requests", "tokens", "cost", "task")
+_LEFT: Final = frozenset({0, 1, 2, 3, 4, 9})
 """The columns that begin at the left; numbers end at the right."""
 _LONGEST: Final = 24
-_SPARE: Final = (5, 3, 6, 1)
+_SPARE: Final = (6, 4, 7, 2)
 """The columns that go where there is no room, the first one first."""
 _LEAST_TITLE: Final = 24
 _GAP: Final = 2
@@ -41,6 +41,8 @@ class FleetRow(NamedTuple):
     """The process that runs it (`Store.owner`); empty for a settled one."""
     work: Task | None = None
     """All that is known of it, to tell of one that runs what it waits for or how long it has been quiet."""
+    short_id: str = ""
+    """As much of its id as names it; empty for the whole one."""
 
 
 def fleet_lines(
@@ -106,18 +108,17 @@ def _state(row: FleetRow, now_ms: int, *, is_patient: bool) -> str:
     concern = None if row.work is None else concern_of(row.work, now_ms=now_ms, is_patient=is_patient)
     if row.work is None or concern is None:
         return row.task.status
-    return (
-        "waits for an answer" if concern == "waiting" else f"stuck for {clock_text(quiet_ms(row.work, now_ms=now_ms))}"
-    )
+    return "asks" if concern == "waiting" else f"stuck for {clock_text(quiet_ms(row.work, now_ms=now_ms))}"
 
 
 def _written(row: FleetRow, now_ms: int, *, is_patient: bool) -> tuple[str, ...]:
     task, used = row.task, row.task.tree_usage
     taken_ms = elapsed_ms(task, now_ms=now_ms)
     left = remaining_text(task.account, at_ms=now_ms if task.ended_ms is None else task.ended_ms)
-    title = one_line(" · ".join(part for part in (task.description, task.id, left and f"left: {left}") if part))
+    title = one_line(" · ".join(part for part in (task.description, left and f"left: {left}") if part))
     return (
         status_marker(task.status, taken_ms),
+        one_line(row.short_id or task.id),
         fit(one_line(task.profile), _LONGEST),
         _state(row, now_ms, is_patient=is_patient),
         one_line(row.where),

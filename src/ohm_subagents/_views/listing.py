@@ -36,6 +36,7 @@ def task_list_lines(
     task: ListedTask,
     *,
     now_ms: int,
+    short_id: str = "",
     where: str = "",
     why: str = "",
     with_cost: bool = False,
@@ -44,8 +45,8 @@ def task_list_lines(
 ) -> tuple[str, str]:
     """`<marker> <id>  <type> · <description>`, then its status, age, duration, cost, error and usage; cut to `width`.
 
-    `where` names the process that runs it, `why` its error. `with_cost` tells its usage in full, that of its
-    tree, and what is left.
+    `short_id` is as much of its id as names it, `where` the process that runs it, `why` its error. `with_cost` tells
+    its usage in full, that of its tree, and what is left.
     """
     taken_ms, token = elapsed_ms(task, now_ms=now_ms), STATUS_TOKENS[task.status]
     facts = [age_text(now_ms - task.created_ms)]
@@ -57,7 +58,7 @@ def task_list_lines(
         facts += [cost_text(cost)]
     facts += [*([one_line(why[:_WHY_CHARS])] if why else []), *used]
     marker, title = status_marker(task.status, taken_ms), one_line(task_title(task.profile, task.description))
-    head: list[Span] = [(token, marker), ("dim", f" {one_line(task.id)}"), ("", f" {title}")]
+    head: list[Span] = [(token, marker), ("dim", f" {one_line(short_id or task.id)}"), ("", f" {title}")]
     said: list[Span] = [("", "  "), (token, _status_text(task, where)), ("dim", " · " + " · ".join(facts))]
     return painted(head, width, theme), painted(said, width, theme)
 

@@ -9,12 +9,13 @@ import anyio
 
 from ohm_subagents.cli.follow import replayed
 from ohm_subagents.cli.run import called, opened
-from ohm_subagents.cli.task import STATE, find
+from ohm_subagents.cli.task import STATE
 from ohm_subagents.commands import (
     SUCCESS,
     TASK_FAILED,
     answer_hint,
     complain,
+    find_task,
     print_json,
     print_refusal,
     print_text,
@@ -47,7 +48,7 @@ async def _about_one(
     op: Op, task_id: str, more: dict[str, JsonValue], typed: Typed, *, within_s: float | None = None
 ) -> int:
     async with opened(typed) as (ohm, board, _):
-        found = find(task_id, ohm.store, ohm.config, op=op, file=typed.config, as_json=typed.as_json)
+        found = find_task(task_id, ohm.store, ohm.config, op=op, file=typed.config, as_json=typed.as_json)
         if isinstance(found, int):
             return found
         if op == "cancel" and found.is_terminal:
@@ -64,7 +65,7 @@ async def _about_one(
 async def work(op: Literal["land", "discard"], task_id: str, typed: Typed) -> int:
     """Land or discard what a task did, and say what came of it; return the exit code."""
     async with opened(typed) as (ohm, _, _):
-        found = find(task_id, ohm.store, ohm.config, op=op, file=typed.config, as_json=typed.as_json)
+        found = find_task(task_id, ohm.store, ohm.config, op=op, file=typed.config, as_json=typed.as_json)
         if isinstance(found, int):
             return found
         done = await (ohm.land(found.id) if op == "land" else ohm.discard(found.id))
@@ -90,7 +91,7 @@ async def wait(task_ids: list[str], timeout_s: float | None, typed: Typed, *, is
     async with opened(typed) as (ohm, board, _):
         tasks: list[Task] = []
         for task_id in task_ids:
-            found = find(task_id, ohm.store, ohm.config, op="wait", file=typed.config, as_json=typed.as_json)
+            found = find_task(task_id, ohm.store, ohm.config, op="wait", file=typed.config, as_json=typed.as_json)
             if isinstance(found, int):
                 return found
             tasks.append(found)

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import TypeAdapter
 
-from ohm_subagents.cli.reading import NOTHING_KEPT, event_fields
+from ohm_subagents.cli.reading import event_fields
 from ohm_subagents.commands import (
     BAD_USAGE,
+    NOTHING_KEPT,
     SUCCESS,
     TASK_FAILED,
     complain,

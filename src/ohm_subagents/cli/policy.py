@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.cli.call_policy import Explained, of_profile, of_task
 from ohm_subagents.cli.readiness import Readiness
-from ohm_subagents.commands import BAD_USAGE, SUCCESS, TASK_FAILED, complain, print_text, with_config
+from ohm_subagents.commands import BAD_USAGE, SUCCESS, TASK_FAILED, complain, find_task, print_text, tasks_alike
 from ohm_subagents.config import effective_decision, is_hidden
 from ohm_subagents.contract.call_rules import RULED_TOOL
 from ohm_subagents.contract.profile import ASK_PARENT, CHILD_TOOLS, Decision, PermissionRequest, fold_id
@@ -45,9 +45,9 @@ def print_verdict(
     wanted = fold_id(profile_id)
     profile = next((one for one in parts.profiles if fold_id(one.id) == wanted), None)
     if profile is None:
-        if wanted.startswith(_TASK):
-            complain(f"There is no task '{profile_id}'. `{with_config('ohm tasks', file)}` lists those that are kept.")
-            return BAD_USAGE
+        if wanted.startswith(_TASK) or tasks_alike(profile_id, ohm.store):
+            found = find_task(profile_id, ohm.store, ohm.config, op="status", file=file, as_json=False)
+            return BAD_USAGE if isinstance(found, int) else _print_task(found, ohm, tool=tool, args=command)
         ids = sorted(one.id for one in parts.profiles)
         complain(f"No subagent is called '{profile_id}'. {did_you_mean(profile_id, ids)}Available: {', '.join(ids)}.")
         return BAD_USAGE

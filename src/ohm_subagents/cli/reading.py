@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ohm_subagents.views import Concern
 
 Show: TypeAlias = "Callable[[Store, OhmConfig], Awaitable[int]]"
-NOTHING_KEPT = 'Nothing is kept: subagents.store is "memory", so tasks are gone with the process that ran them.'
 
 
 def read(show: Show, *, cwd: Path, config: Path | None, as_json: bool = False) -> NoReturn:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from ohm_subagents.cli.reading import NOTHING_KEPT, listed
-from ohm_subagents.commands import SUCCESS, complain, print_json, print_text
+from ohm_subagents.cli.reading import listed
+from ohm_subagents.commands import NOTHING_KEPT, SUCCESS, complain, print_json, print_text
 from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.contract.task import UNAVAILABLE
 from ohm_subagents.views import cost_csv, cost_records, cost_rows, cost_table

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import TypeAdapter
 
-from ohm_subagents.cli.reading import NOTHING_KEPT, owner_of
+from ohm_subagents.cli.reading import owner_of
 from ohm_subagents.cli.run import Typed, opened
 from ohm_subagents.commands import (
     BAD_USAGE,
+    NOTHING_KEPT,
     SUCCESS,
     TASK_FAILED,
     answer_hint,

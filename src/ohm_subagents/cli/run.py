@@ -17,6 +17,7 @@ from ohm_subagents.commands import (
     answer_hint,
     call_live,
     complain,
+    find_task,
     is_attended,
     is_terminal,
     print_json,
@@ -82,12 +83,10 @@ async def run(profile: str, prompt: str, options: RunOptions, typed: Typed) -> i
 
 
 async def resumed(task_id: str, prompt: str, options: RunOptions, typed: Typed) -> int:
-    """Run a task that goes on with the conversation of another, whose id, or its beginning, was typed."""
-    from ohm_subagents.cli.task import find
-
+    """Run a task that goes on with the conversation of another, whose id, or a part of it, was typed."""
     async with opened(typed) as place:
         ohm, *_ = place
-        task = find(task_id, ohm.store, ohm.config, op="start", file=typed.config, as_json=typed.as_json)
+        task = find_task(task_id, ohm.store, ohm.config, op="start", file=typed.config, as_json=typed.as_json)
         if isinstance(task, int):
             return task
         worked_in = "" if task.launch is None else task.launch.cwd

@@ -33,7 +33,7 @@ Prompt: TypeAlias = Annotated[
 ]
 Resume: TypeAlias = Annotated[
     str | None,
-    typer.Option("--resume", metavar="<task>", help="Go on with the conversation of this task, or of its prefix."),
+    typer.Option("--resume", metavar="<task>", help="Go on with the conversation of this task."),
 ]
 Model: TypeAlias = Annotated[
     str | None, typer.Option("--model", help="Model, as <provider>/<model>[:<thinking>] or a name.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
-from ohm_subagents.cli.work_commands import diff, discard, land
+from ohm_subagents.cli.work_commands import TaskId, diff, discard, land
 from ohm_subagents.commands import (
     BAD_USAGE,
     HERE,
@@ -123,7 +123,7 @@ def export(
 
 
 def task(
-    task_id: Annotated[str, typer.Argument(metavar="id", help="Task id or unique prefix.")],
+    task_id: TaskId,
     *,
     output: Annotated[bool, typer.Option("--output", help="Print the whole answer alone.")] = False,
     transcript: Annotated[bool, typer.Option("--transcript", help="Print all that was said and done.")] = False,
@@ -154,7 +154,7 @@ def task(
 
 
 def send(
-    task_id: Annotated[str, typer.Argument(metavar="id", help="Task id or unique prefix.")],
+    task_id: TaskId,
     prompt: Annotated[str, typer.Argument(help="The follow-up, as one argument in quotes; - for standard input.")],
     *,
     timeout: Annotated[
@@ -174,7 +174,7 @@ def send(
 
 
 def cancel(
-    task_id: Annotated[str, typer.Argument(metavar="id", help="Task id or unique prefix.")],
+    task_id: TaskId,
     *,
     cwd: Cwd = HERE,
     config: Config = None,
@@ -188,7 +188,9 @@ def cancel(
 
 
 def wait(
-    task_ids: Annotated[list[str], typer.Argument(metavar="id...", help="Task ids or unique prefixes.")],
+    task_ids: Annotated[
+        list[str], typer.Argument(metavar="id...", help="Task ids, or beginnings or ends that no other id has.")
+    ],
     *,
     timeout: Annotated[
         float | None, typer.Option("--timeout", help="Wait at most so many seconds; the tasks go on.")

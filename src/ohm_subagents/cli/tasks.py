@@ -5,15 +5,17 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, get_args
 
-from ohm_subagents.cli.reading import NOTHING_KEPT, concerns_in, listed, owner_of
+from ohm_subagents.cli.reading import concerns_in, listed, owner_of
 from ohm_subagents.commands import (
     BAD_USAGE,
+    NOTHING_KEPT,
     SUCCESS,
     complain,
     is_terminal,
     print_json,
     print_styled,
     print_text,
+    short_id,
     system_clock,
     terminal_theme,
     width,
@@ -87,7 +89,7 @@ def _print_listed(task: ListedTask, store: Store, *, is_stuck: bool, with_cost: 
     where = ", ".join(filter(None, ["stuck" if is_stuck else "", *asks, owner_of(task, store)]))
     lines = partial(task_list_lines, task, now_ms=system_clock(), where=where, why=why, with_cost=with_cost)
     if is_terminal():
-        print_styled("\n".join(lines(width=width(), theme=terminal_theme())))
+        print_styled("\n".join(lines(short_id=short_id(task.id, store), width=width(), theme=terminal_theme())))
     else:
         first, second = lines()
         print_text(f"{first} · {second.strip()}")

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from ohm_subagents.cli.reading import NOTHING_KEPT, owner_of
+from ohm_subagents.cli.reading import owner_of
 from ohm_subagents.commands import (
+    NOTHING_KEPT,
     SUCCESS,
     drawn,
     is_terminal,
     pressed_keys,
     print_styled,
     print_text,
+    short_id,
     system_clock,
     terminal_theme,
     until_signal,
@@ -44,6 +46,7 @@ class _Fleet:
         self._store = store
         self._settled = settled
         self._rows: list[FleetRow] = []
+        self._short: dict[str, str] = {}
         self.read()
 
     def read(self) -> None:
@@ -61,7 +64,9 @@ class _Fleet:
         """Return a task with its process, and of one that runs all that is known."""
         found = self._store.get(task.id) if task.status == "running" else None
         work = found.ok_value if isinstance(found, Ok) else None
-        return FleetRow(task, owner_of(task, self._store), work)
+        if is_terminal() and task.id not in self._short:
+            self._short[task.id] = short_id(task.id, self._store)
+        return FleetRow(task, owner_of(task, self._store), work, self._short.get(task.id, ""))
 
     def lines(self, width: int, height: int) -> list[str]:
         """Draw what was read last, with the time of now."""

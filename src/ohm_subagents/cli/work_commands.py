@@ -9,7 +9,9 @@ import typer
 
 from ohm_subagents.commands import HERE, AsJson, Config, Cwd, directory, finish
 
-TaskId: TypeAlias = Annotated[str, typer.Argument(metavar="id", help="Task id or unique prefix.")]
+TaskId: TypeAlias = Annotated[
+    str, typer.Argument(metavar="id", help="Task id, or a beginning or end that no other id has.")
+]
 
 
 def diff(

@@ -116,6 +116,17 @@ class StoreConformance:
             assert store.count(of_call) == 2
             assert [*store.list(TaskQuery(call="a"))] == []
 
+    async def test_tasks_are_found_by_the_beginning_and_the_end_of_their_ids(self, stores: StoreTrial) -> None:
+        found = {"task_1": ["task_1_a", "task_1_b"], "_a": ["task_2_a", "task_1_a"], "%": []}
+        async with stores.opened() as store:
+            hand = stores.hand(store)
+            for name in ("task_1_b", "task_1_a", "task_2_a", "other_%_c"):
+                hand.settled(name)
+            await store.flush()
+            for part, ids in found.items():
+                assert [one.unwrap().id for one in store.list(TaskQuery(id_part=part))] == ids
+                assert store.count(TaskQuery(id_part=part)) == len(ids)
+
     async def test_the_tasks_that_share_the_budget_of_a_start_are_found_by_its_id(self, stores: StoreTrial) -> None:
         together = TaskQuery(start="start_1")
         async with stores.opened() as store:

@@ -6,19 +6,29 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ohm_subagents.commands import BAD_USAGE, SUCCESS, TASK_FAILED, complain, print_text, report, system_clock
+from ohm_subagents.commands import (
+    BAD_USAGE,
+    SUCCESS,
+    TASK_FAILED,
+    complain,
+    find_task,
+    print_text,
+    report,
+    system_clock,
+)
 from ohm_subagents.config import load_config, process_env
-from ohm_subagents.contract import Err, Ok
-from ohm_subagents.store import TaskQuery, stored_tasks
+from ohm_subagents.contract import Err
+from ohm_subagents.store import stored_tasks
 from ohm_subagents.ui.export import exported_page
 from ohm_subagents.ui.pictures import Pictures
 
 if TYPE_CHECKING:
+    from ohm_subagents.config import OhmConfig
     from ohm_subagents.store import Store
 
 
 async def export_task(typed: str, output: Path | None, *, force: bool, cwd: Path, config: Path | None) -> int:
-    """Write the page of a task, found by its id or its beginning, to a file; return the exit code.
+    """Write the page of a task, found by its id or a part of it, to a file; return the exit code.
 
     A file that exists is replaced with `force` only.
     """
@@ -34,24 +44,27 @@ async def export_task(typed: str, output: Path | None, *, force: bool, cwd: Path
             why = str(exc)
             complain(f"{why[:1].upper()}{why[1:]}.")
             return TASK_FAILED
-        return await _export(typed, output, store, force=force)
+        return await _export(typed, output, store, loaded.ok_value.config, file=config, force=force)
 
 
-async def _export(typed: str, output: Path | None, store: Store, *, force: bool) -> int:
-    alike = [one.ok_value.id for one in store.list(TaskQuery(id_prefix=typed)) if isinstance(one, Ok)]
-    if len(alike) > 1 and typed not in alike:
-        complain(f"{len(alike)} ids of tasks begin with '{typed}'. Type more of it.")
-        return BAD_USAGE
-    task_id = alike[0] if len(alike) == 1 else typed
-    data = await Pictures(store, system_clock).export(task_id)
+async def _export(
+    typed: str, output: Path | None, store: Store, config: OhmConfig, *, file: Path | None, force: bool
+) -> int:
+    found = find_task(typed, store, config, op="status", file=file, as_json=False)
+    if isinstance(found, int):
+        return found
+    data = await Pictures(store, system_clock).export(found.id)
     if isinstance(data, Err):
         complain(data.err_value)
         return TASK_FAILED
     page = exported_page(data.ok_value)
-    if output == Path("-"):
-        print_text(page)
-        return SUCCESS
-    file = output or Path(f"{task_id}.html")
+    if output != Path("-"):
+        return _written(page, output or Path(f"{found.id}.html"), force=force)
+    print_text(page)
+    return SUCCESS
+
+
+def _written(page: str, file: Path, *, force: bool) -> int:
     try:
         with file.open("w" if force else "x", encoding="utf-8") as stream:
             stream.write(page)

@@ -141,7 +141,10 @@ class Selection:
                 chosen = chosen.also(f"t.{column} = %s", to_text(value))
         if query.start is not None:
             chosen = chosen.also("strpos(t.listed, %s) > 0", json.dumps({"start": query.start})[1:-1])
-        return chosen.also("starts_with(t.id, %s)", to_text(query.id_prefix)) if query.id_prefix else chosen
+        if query.id_part:
+            part = to_text(query.id_part)
+            chosen = chosen.also("%s IN (left(t.id, length(%s)), right(t.id, length(%s)))", part, part, part)
+        return chosen
 
     def also(self, clause: str, *values: object) -> Selection:
         """Return those of the rows for which this holds too."""

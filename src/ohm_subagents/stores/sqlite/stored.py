@@ -119,7 +119,7 @@ class Selection:
 
     equal: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
     """Columns and their values; None is NULL."""
-    id_prefix: str = ""
+    id_part: str = ""
     facts: tuple[str, ...] = ()
     """Parts of `listed` that each task has; a row without `listed` is chosen too: its log decides."""
     ended_after_ms: int | None = None
@@ -135,13 +135,13 @@ class Selection:
         equal = {column: value for column, value in named.items() if value is not None}
         asked = {"call": query.call, "parent": query.parent, "start": query.start}
         facts = tuple(json.dumps({name: value})[1:-1] for name, value in asked.items() if value is not None)
-        return cls(equal=equal, id_prefix=query.id_prefix, facts=facts, ended_after_ms=ended_after_ms, now_ms=now_ms)
+        return cls(equal=equal, id_part=query.id_part, facts=facts, ended_after_ms=ended_after_ms, now_ms=now_ms)
 
     @property
     def where(self) -> str:
         """The clause, with a `?` for each of `values`."""
         clauses = [f"tasks.{column} {'IS NULL' if value is None else '= ?'}" for column, value in self.equal.items()]
-        clauses += ["instr(tasks.id, ?) = 1"] if self.id_prefix else []
+        clauses += ["? IN (substr(tasks.id, 1, length(?)), substr(tasks.id, -length(?)))"] if self.id_part else []
         clauses += ["ifnull(instr(listed, ?), 1)" for _ in self.facts]
         clauses += ["ifnull(ended_ms > ?, 1)"] if self.ended_after_ms is not None else []
         clauses += ["ifnull(expired_ms > ?, 1)"] if self.now_ms is not None else []
@@ -150,14 +150,15 @@ class Selection:
     @property
     def values(self) -> tuple[object, ...]:
         """The values that the clause compares with."""
-        values = (*self.equal.values(), self.id_prefix or None, *self.facts, self.ended_after_ms, self.now_ms)
+        part = (self.id_part,) * 3 if self.id_part else ()
+        values = (*self.equal.values(), *part, *self.facts, self.ended_after_ms, self.now_ms)
         return tuple(value for value in values if value is not None)
 
     def fits(self, row: Row) -> bool:
         """Return True for one of these rows."""
         return (
             all(getattr(row, column) == value for column, value in self.equal.items())
-            and str(row.id).startswith(self.id_prefix)
+            and (str(row.id).startswith(self.id_part) or str(row.id).endswith(self.id_part))
             and (row.listed is None or all(fact in row.listed for fact in self.facts))
             and (self.ended_after_ms is None or row.ended_ms is None or row.ended_ms > self.ended_after_ms)
             and (self.now_ms is None or row.expired_ms is None or row.expired_ms > self.now_ms)
