@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         with_config,
     )
     from ohm_subagents._terminal.display import Display, drawn
-    from ohm_subagents._terminal.finished import finished_lines, print_finished
+    from ohm_subagents._terminal.finished import finished_lines, print_batch, print_finished
     from ohm_subagents._terminal.keys import pressed_keys
     from ohm_subagents._terminal.listening import listener_at, serve_app
     from ohm_subagents._terminal.live import call_live, watched
@@ -115,6 +115,7 @@ __all__ = [
     "listener_at",
     "message_too_long",
     "pressed_keys",
+    "print_batch",
     "print_finished",
     "print_json",
     "print_json_lines",
@@ -149,7 +150,7 @@ __getattr__, __dir__ = lazy_names(
         "chosen_server complain directory finish inspect print_refusal report typed_count typed_path typed_text "
         "with_config",
         "_terminal.board": "Board",
-        "_terminal.finished": "finished_lines print_finished",
+        "_terminal.finished": "finished_lines print_batch print_finished",
         "_terminal.display": "Display drawn",
         "_terminal.listening": "listener_at serve_app",
         "_terminal.live": "call_live watched",

@@ -9,7 +9,8 @@ from mcp_tasks import TasksExtension, ask, begun
 
 from ohm_subagents._terminal.command import typed_server
 from ohm_subagents.acp.ohms import OhmOfEachDirectory
-from ohm_subagents.cli.run import Typed, call, detached, run
+from ohm_subagents.cli.call import call
+from ohm_subagents.cli.run import Typed, detached, run
 from ohm_subagents.config import McpServer
 from ohm_subagents.mcp import mcp_server
 

@@ -12,7 +12,7 @@ from ohm_subagents._plugins.hooks.specs import hookimpl
 from ohm_subagents._terminal.prompts import answer_hint
 from ohm_subagents._views.cells import one_line, wrapped
 from ohm_subagents._views.live_tree import LiveTask
-from ohm_subagents._views.screen import screen_lines, total_spans
+from ohm_subagents._views.screen import screen_lines
 from ohm_subagents._views.spans import painted
 from ohm_subagents._views.theme import PLAIN
 from ohm_subagents._views.tree import SPINNER, SPINNER_FRAME_MS
@@ -120,10 +120,6 @@ class Board:
         ids = [one.task.id for one in self.tasks]
         at = ids.index(self.chosen) + step if self.chosen is not None and self.chosen in ids else 0
         self.chosen = ids[at % len(ids)] if ids else None
-
-    def total(self, width: int) -> str:
-        """Draw how many tasks there are of each kind, and what they have used, in one line."""
-        return painted(total_spans(self.tasks, now_ms=system_clock()), width, self.theme)
 
     def frame(self, width: int, height: int) -> str:
         """Draw what happens now in at most `height` lines."""

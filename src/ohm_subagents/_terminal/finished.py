@@ -1,4 +1,4 @@
-"""A settled task, as a command leaves it on the terminal."""
+"""Settled tasks, as a command leaves them on the terminal."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 from ohm_subagents._app.sources import system_clock
 from ohm_subagents._terminal.terminal import print_prose, print_styled, width
-from ohm_subagents._views.live_tree import LiveTask, brief_line, task_block
+from ohm_subagents._views.live_tree import LiveTask, brief_line, task_block, task_line
+from ohm_subagents._views.screen import total_spans
+from ohm_subagents._views.spans import painted
 from ohm_subagents._views.theme import PLAIN
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ohm_subagents._views.theme import Theme
     from ohm_subagents.contract import Task
@@ -25,6 +27,24 @@ def finished_lines(task: Task, *, width: int, theme: Theme = PLAIN, below: Seque
 
 def print_finished(task: Task, theme: Theme) -> None:
     """Print a task in colours, then its answer; one that has none is followed by what it said."""
-    print_styled("\n".join(finished_lines(task, width=width(), theme=theme)) + "\n")
-    if said := task.output or task.text.strip():
-        print_prose(said)
+    print_batch([LiveTask(task)], theme, after=lambda _task: None)
+
+
+def print_batch(tasks: Sequence[LiveTask], theme: Theme, *, after: Callable[[Task], None]) -> None:
+    """Print tasks as the live screen has them: what they came to, the tree of each, and then each answer by its title.
+
+    `tasks` are in the order of `Board.tasks`: each above those that its subagent has started. `after` prints what
+    belongs below an answer. One task is printed as `print_finished` does.
+    """
+    tops = [at for at, one in enumerate(tasks) if not one.depth]
+    blocks = [tasks[start:end] for start, end in zip(tops, [*tops[1:], len(tasks)], strict=True)]
+    now_ms, columns = system_clock(), width()
+    if len(blocks) > 1:
+        print_styled(painted(total_spans(tasks, now_ms=now_ms), columns, theme))
+    for top, *below in blocks:
+        print_styled("\n".join(finished_lines(top.task, width=columns, theme=theme, below=below)))
+    for top, *_ in blocks:
+        print_styled("\n" + task_line(top, now_ms=now_ms, width=columns, theme=theme) if len(blocks) > 1 else "")
+        if said := top.task.output or top.task.text.strip():
+            print_prose(said)
+        after(top.task)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Literal
 
 import anyio
 
+from ohm_subagents.cli.call import called
 from ohm_subagents.cli.follow import replayed
-from ohm_subagents.cli.run import called, opened
+from ohm_subagents.cli.run import opened
 from ohm_subagents.cli.task import STATE
 from ohm_subagents.commands import (
     SUCCESS,

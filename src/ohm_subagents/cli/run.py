@@ -1,4 +1,4 @@
-"""`ohm run` and `ohm call`: one task, or one call of a tool, live on a terminal, its answer alone in a pipe."""
+"""`ohm run`: one task, live on a terminal, its answer alone in a pipe."""
 
 from __future__ import annotations
 
@@ -8,14 +8,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from pydantic_core import from_json
-
 from ohm_subagents.commands import (
     BAD_USAGE,
     SUCCESS,
     TASK_FAILED,
     answer_hint,
-    call_live,
     complain,
     find_task,
     is_attended,
@@ -30,22 +27,16 @@ from ohm_subagents.commands import (
     width,
 )
 from ohm_subagents.contract import AnswerAwaited, Category, CommandRejected, Err, ErrorCode, Ok
-from ohm_subagents.contract.text import encodable
 from ohm_subagents.contract.truncation import WHOLE
-from ohm_subagents.views import PLAIN, task_envelope, verified_line
+from ohm_subagents.views import task_envelope, verified_line
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import AsyncGenerator
     from pathlib import Path
-
-    from pydantic import JsonValue
 
     from ohm_subagents import Ohm, RunOptions
     from ohm_subagents.commands import Board
     from ohm_subagents.contract import Envelope, Event, OhmError, Result, Task
-    from ohm_subagents.contract.ids import TaskId
-    from ohm_subagents.suite import ToolResult
-    from ohm_subagents.views import Theme
 
     _Opened = tuple[Ohm, Board | None, frozenset[str]]
     _Ended = Result[Envelope, OhmError] | signal.Signals
@@ -112,7 +103,7 @@ async def _run(place: _Opened, profile: str, prompt: str, options: RunOptions, t
         case Ok():
             return SUCCESS
         case Err(error):
-            return _exit_code(code=error.code, category=error.resolved_category, started=watch.task is not None)
+            return exit_code(code=error.code, category=error.resolved_category, started=watch.task is not None)
         case signal.Signals():
             return 128 + ended
 
@@ -128,7 +119,7 @@ async def detached(profile: str, prompt: str, options: RunOptions, typed: Typed)
             return SUCCESS
         error = (await handle.wait()).unwrap_err()
         print_refusal(CommandRejected(error=error, backend=ohm.config.subagent_backend), as_json=typed.as_json)
-        return _exit_code(code=error.code, category=error.resolved_category, started=False)
+        return exit_code(code=error.code, category=error.resolved_category, started=False)
 
 
 class _Watch:
@@ -152,51 +143,6 @@ class _Watch:
             complain(answer_hint(event.request, self._config))
 
 
-async def call(tool: str, arguments: str, typed: Typed) -> int:
-    """Call a tool and print its result; return the exit code."""
-    try:
-        payload: JsonValue = from_json(encodable(arguments))
-    except ValueError as error:
-        why = str(error)
-        if not arguments.strip():
-            why = "the text is empty"
-        elif why.startswith("EOF"):
-            why = f"the text ends too early, at {why.partition(' at ')[2]}"
-        example = '{"op": "status", "id": "task_1"}'
-        complain(f"The arguments are not JSON: {why}. Type an object in single quotes, such as '{example}'.")
-        return BAD_USAGE
-    async with opened(typed) as (ohm, board, _):
-        return await called(ohm, board, tool, payload, as_json=typed.as_json)
-
-
-async def called(
-    ohm: Ohm,
-    board: Board | None,
-    tool: str,
-    payload: JsonValue,
-    *,
-    about: Sequence[TaskId] = (),
-    as_json: bool,
-    within_s: float | None = None,
-) -> int:
-    """Call a tool, at most for so many seconds; print its result, or the tasks it is `about`; return the exit code."""
-    ended, number = await call_live(ohm, tool, payload, board=board, within_s=within_s)
-    if as_json:
-        print_json({} if ended is None else ended.details)
-    elif ended is not None and board is not None:
-        _print_called(ended, [ohm.task(one.task.id) or one.task for one in board.tasks if not one.depth], board.theme)
-    elif number is not None:
-        complain("" if ended is None else ended.render(expanded=True, width=width()))
-    elif ended is not None and about:
-        _print_called(ended, [task for one in about if (task := ohm.task(one)) is not None], PLAIN)
-    elif ended is not None:
-        print_text(ended.text)
-    if number is not None:
-        complain("Interrupted.")
-        return 128 + number
-    return TASK_FAILED if ended is None else _code_of(ended)
-
-
 @asynccontextmanager
 async def opened(typed: Typed) -> AsyncGenerator[_Opened]:
     """Open an `Ohm`; report what is wrong with it, and at the end what else came up, say a task that was not kept.
@@ -218,38 +164,12 @@ async def opened(typed: Typed) -> AsyncGenerator[_Opened]:
     report(each for each in ohm.diagnostics if each not in reported)
 
 
-def _print_called(result: ToolResult, tasks: Sequence[Task], theme: Theme) -> None:
-    """Print the tasks of a call with their answers; if there are none, or it was refused, what the tool shows."""
-    from ohm_subagents.commands import print_finished
-
-    codes, code = {task.error.code for task in tasks if task.error is not None}, result.details.get("error_code")
-    is_refused = result.is_error and (not codes or (code is not None and code not in codes))
-    if not tasks or is_refused or result.details.get("rejected_count"):
-        print_text(result.text if result.is_error else result.render(expanded=True, width=width()))
-        return
-    for task in tasks:
-        print_finished(task, theme)
-        if task.error is not None:
-            complain(f"\n{task.error}")
-
-
-def _exit_code(*, code: str, category: str, started: bool) -> int:
+def exit_code(*, code: str, category: str, started: bool) -> int:
     """Return 2 for a failure by what was typed or configured, else 1.
 
     The category of a task that had started is about its work, no longer about what was typed.
     """
     return BAD_USAGE if code in _MISCONFIGURED or (category in _MISUSED and not started) else TASK_FAILED
-
-
-def _code_of(result: ToolResult) -> int:
-    if not result.is_error:
-        return TASK_FAILED if result.has_failed else SUCCESS
-    details = result.details
-    return _exit_code(
-        code=str(details.get("error_code")),
-        category=str(details.get("error_category")),
-        started=bool(details.get("task_id")),
-    )
 
 
 def _print_envelope(ended: _Ended, task: Task | None, backend: str) -> None:

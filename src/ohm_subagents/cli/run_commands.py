@@ -162,7 +162,8 @@ def call(
     as_json: AsJson = False,
 ) -> None:
     """Call a tool as a parent agent would."""
-    from ohm_subagents.cli.run import Typed, call
+    from ohm_subagents.cli.call import call
+    from ohm_subagents.cli.run import Typed
 
     place = directory(cwd, as_json=as_json)
     chosen = chosen_server(server, cwd=place, config=config)

@@ -19,13 +19,12 @@ from ohm_subagents.commands import (
     call_live,
     complain,
     is_terminal,
-    print_finished,
+    print_batch,
     print_json,
     print_styled,
     print_text,
     report,
     terminal_theme,
-    width,
 )
 from ohm_subagents.config import DELEGATE_BACKEND, process_env
 from ohm_subagents.suites.delegate.details import Windows
@@ -37,8 +36,10 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
+    from ohm_subagents.contract import Task
     from ohm_subagents.suite import ToolResult
     from ohm_subagents.suites.delegate.details import Window
+    from ohm_subagents.views import Theme
 
 STDIN: Final = "-"
 
@@ -102,20 +103,25 @@ def _print(result: ToolResult, board: Board | None, *, as_json: bool, told: set[
 
 
 def _print_tasks(windows: Sequence[Window], board: Board) -> None:
-    """Print each task with its answer and its session, and the sum of all."""
-    theme, tasks = board.theme, {f"{one.task.session_id}": one.task for one in board.tasks}
-    for window in windows:
-        task = tasks.get(window.session_id)
-        if task is not None:
-            print_finished(task, theme)
-        else:
-            print_styled(f"  {theme.fg('error', '✕')} {theme.bold(one_line(window.name))}")
-        for note in window.left_out or ():
-            print_styled(theme.fg("warning", f"Note: {one_line(note)}"))
-        if window.error_message:
-            print_styled(theme.fg("error", f"Error: {one_line(window.error_message)}"))
-        print_styled(theme.fg("dim", f"session {window.session_id}") + "\n")
-    print_styled(board.total(width()))
+    """Print the tree of all tasks, each answer with its session, and the tasks that were never begun."""
+    by_session, theme = {one.session_id: one for one in windows}, board.theme
+
+    def print_facts(task: Task) -> None:
+        if (window := by_session.pop(task.session_id, None)) is not None:
+            _print_window(window, theme)
+
+    print_batch(board.tasks, theme, after=print_facts)
+    for window in by_session.values():
+        print_styled(f"\n  {theme.fg('error', '✕')} {theme.bold(one_line(window.name))}")
+        _print_window(window, theme)
+
+
+def _print_window(window: Window, theme: Theme) -> None:
+    for note in window.left_out or ():
+        print_styled(theme.fg("warning", f"Note: {one_line(note)}"))
+    if window.error_message:
+        print_styled(theme.fg("error", f"Error: {one_line(window.error_message)}"))
+    print_styled(theme.fg("dim", f"session {window.session_id}"))
 
 
 def _code(result: ToolResult) -> int:

@@ -1,0 +1,108 @@
+"""`ohm call`, and every command that is a call of a tool: live on a terminal, what came of it in a pipe."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pydantic_core import from_json
+
+from ohm_subagents.cli.run import exit_code, opened
+from ohm_subagents.commands import (
+    BAD_USAGE,
+    SUCCESS,
+    TASK_FAILED,
+    call_live,
+    complain,
+    print_json,
+    print_text,
+    width,
+)
+from ohm_subagents.contract.text import encodable
+from ohm_subagents.views import PLAIN, LiveTask
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pydantic import JsonValue
+
+    from ohm_subagents import Ohm
+    from ohm_subagents.cli.run import Typed
+    from ohm_subagents.commands import Board
+    from ohm_subagents.contract import Task
+    from ohm_subagents.contract.ids import TaskId
+    from ohm_subagents.suite import ToolResult
+    from ohm_subagents.views import Theme
+
+
+async def call(tool: str, arguments: str, typed: Typed) -> int:
+    """Call a tool and print its result; return the exit code."""
+    try:
+        payload: JsonValue = from_json(encodable(arguments))
+    except ValueError as error:
+        why = str(error)
+        if not arguments.strip():
+            why = "the text is empty"
+        elif why.startswith("EOF"):
+            why = f"the text ends too early, at {why.partition(' at ')[2]}"
+        example = '{"op": "status", "id": "task_1"}'
+        complain(f"The arguments are not JSON: {why}. Type an object in single quotes, such as '{example}'.")
+        return BAD_USAGE
+    async with opened(typed) as (ohm, board, _):
+        return await called(ohm, board, tool, payload, as_json=typed.as_json)
+
+
+async def called(
+    ohm: Ohm,
+    board: Board | None,
+    tool: str,
+    payload: JsonValue,
+    *,
+    about: Sequence[TaskId] = (),
+    as_json: bool,
+    within_s: float | None = None,
+) -> int:
+    """Call a tool, at most for so many seconds; print its result, or the tasks it is `about`; return the exit code."""
+    ended, number = await call_live(ohm, tool, payload, board=board, within_s=within_s)
+    if as_json:
+        print_json({} if ended is None else ended.details)
+    elif ended is not None and board is not None:
+        _print_called(ended, [one._replace(task=ohm.task(one.task.id) or one.task) for one in board.tasks], board.theme)
+    elif number is not None:
+        complain("" if ended is None else ended.render(expanded=True, width=width()))
+    elif ended is not None and about:
+        _print_called(ended, [LiveTask(task) for one in about if (task := ohm.task(one)) is not None], PLAIN)
+    elif ended is not None:
+        print_text(ended.text)
+    if number is not None:
+        complain("Interrupted.")
+        return 128 + number
+    return TASK_FAILED if ended is None else _code_of(ended)
+
+
+def _print_called(result: ToolResult, tasks: Sequence[LiveTask], theme: Theme) -> None:
+    """Print the tasks of a call with their answers; if there are none, or it was refused, what the tool shows."""
+    from ohm_subagents.commands import print_batch
+
+    codes = {one.task.error.code for one in tasks if not one.depth and one.task.error is not None}
+    code = result.details.get("error_code")
+    is_refused = result.is_error and (not codes or (code is not None and code not in codes))
+    if not tasks or is_refused or result.details.get("rejected_count"):
+        print_text(result.text if result.is_error else result.render(expanded=True, width=width()))
+        return
+    print_batch(tasks, theme, after=_complain_of)
+
+
+def _complain_of(task: Task) -> None:
+    if task.error is not None:
+        complain(f"\n{task.error}")
+
+
+def _code_of(result: ToolResult) -> int:
+    if not result.is_error:
+        return TASK_FAILED if result.has_failed else SUCCESS
+    details = result.details
+    return exit_code(
+        code=str(details.get("error_code")),
+        category=str(details.get("error_category")),
+        started=bool(details.get("task_id")),
+    )
