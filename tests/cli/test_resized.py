@@ -64,16 +64,14 @@ OPENED = f"""\
   q stop · Esc back · s send"""
 
 
-SIXTEEN = "\n".join(
-    [
-        "16 running · 0s · 16 tool calls",
-        *(
-            f"  ⠋ {title} · 0s · 1 tool · So far: app.py"
-            for title in ("…", *(f"Read part {number}" for number in range(2, 17)))
-        ),
-        "  q stop · ↑↓ choose · Enter open · s send",
-    ]
-)
+SUM = "16 running · 0s · 16 tool calls"
+ROWS = [
+    f"  ⠋ {title} · 0s · 1 tool · So far: app.py"
+    for title in ("…", *(f"Read part {number}" for number in range(2, 17)))
+]
+KEYS = "  q stop · ↑↓ choose · Enter open · s send"
+SIXTEEN = "\n".join([SUM, *ROWS, KEYS])
+EIGHT_OF_THEM = "\n".join([SUM, *ROWS[:8], "  … 8 more: 8 running", KEYS])
 
 
 def test_sixteen_children_at_once_have_a_line_each_on_a_small_terminal(ohm, ohm_process) -> None:
@@ -85,6 +83,8 @@ def test_sixteen_children_at_once_have_a_line_each_on_a_small_terminal(ohm, ohm_
         for columns in (80, 60, 120, 80):
             asked("resize-window", "-x", f"{columns}")
             wait_for_screen(asked, SIXTEEN)
+        asked("resize-window", "-y", "12")
+        wait_for_screen(asked, EIGHT_OF_THEM)
         asked("send-keys", "Enter")
         wait_for_screen(asked, OPENED)
         pid = int(asked("display-message", "-p", "#{pane_pid}"))

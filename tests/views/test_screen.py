@@ -139,7 +139,7 @@ def scenes() -> dict[str, list[LiveTask]]:
 def drawn() -> str:
     parts: list[str] = []
     for name, tasks in scenes().items():
-        for width, height in ((60, 20), (80, 24), (120, 40)):
+        for width, height in ((60, 20), (80, 12), (80, 24), (120, 40)):
             lines = screen_lines(tasks, now_ms=NOW_MS, width=width, height=height, theme=PLAIN, chosen="task_2")
             parts += [f"== {name}, {width} x {height}", *lines]
     return "\n".join(parts) + "\n"

@@ -11,6 +11,7 @@ from ohm_subagents._views.quantities import clock_text, usage_parts
 from ohm_subagents._views.spans import painted
 from ohm_subagents._views.task_texts import STATUS_TOKENS, UPDATED
 from ohm_subagents._views.tree import MIN_WIDTH
+from ohm_subagents._views.work_facts import concern_of
 from ohm_subagents.contract.usage import NOTHING_USED
 
 if TYPE_CHECKING:
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
     from ohm_subagents._views.spans import Span
     from ohm_subagents._views.theme import Theme
 
-_TOKENS: Final[Mapping[str, str]] = MappingProxyType({**dict(STATUS_TOKENS.items()), "asking": "warning"})
-_ORDER: Final = ("asking", "running", "queued", "failed", "cancelled", "succeeded")
+_TOKENS: Final[Mapping[str, str]] = MappingProxyType(
+    {**dict(STATUS_TOKENS.items()), "asking": "warning", "stuck": "warning"}
+)
+_ORDER: Final = ("asking", "stuck", "running", "failed", "cancelled", "queued", "succeeded")
 """The first ones are shown where there is not room for all."""
 
 
@@ -30,14 +33,14 @@ def screen_lines(
 ) -> list[str]:
     """Draw tasks on a screen of `height` lines: one as a tree; of several a line each, and trees where there is room.
 
-    Where there is room for none of some, those that have settled are left out first. `chosen` is the id of the task
-    that is marked.
+    Where there is room for none of some, those that have settled are left out first, and their states counted. `chosen`
+    is the id of the task that is marked.
     """
     awaited = {one.task.assignment.parent for one in tasks if not one.task.is_terminal}
     tasks = [one._replace(is_patient=one.is_patient or one.task.id in awaited) for one in tasks]
     if len(tasks) == 1:
         return task_block(tasks[0], now_ms=now_ms, width=width, height=height, theme=theme)
-    shown = _fitting(tasks, height - 1)
+    shown = _fitting(tasks, height - 1, chosen, now_ms)
     active = sum(not one.task.is_terminal for one in shown)
     spare = (height - 1 - len(shown) - (len(shown) < len(tasks))) // max(1, active)
     with_kind = len({one.task.assignment.profile for one in tasks}) > 1
@@ -51,19 +54,16 @@ def screen_lines(
             lines.append(
                 brief_line(one, now_ms=now_ms, width=width, theme=theme, is_chosen=is_chosen, with_kind=with_kind)
             )
-    if len(shown) < len(tasks):
-        lines.append(painted([("dim", f"  {UPDATED} {len(tasks) - len(shown)} more")], width, theme))
+    seen = {one.task.id for one in shown}
+    if rest := [one for one in tasks if one.task.id not in seen]:
+        told = ", ".join(text for _, text in _counted(rest, now_ms))
+        lines.append(painted([("dim", f"  {UPDATED} {len(rest)} more: {told}")], max(MIN_WIDTH, width), theme))
     return lines
 
 
 def total_spans(tasks: Sequence[LiveTask], *, now_ms: int) -> list[Span]:
     """Return how many tasks there are of each kind, and what they have used and taken in all."""
-    counts = Counter(_state(one) for one in tasks)
-    parts: list[Span] = [
-        (_TOKENS[state], f"{counts[state]} {'done' if state == 'succeeded' else state}")
-        for state in _ORDER
-        if counts[state]
-    ]
+    parts = _counted(tasks, now_ms)
     used = sum((one.task.activity.usage for one in tasks), NOTHING_USED)
     began_ms = min((one.task.assignment.created_ms for one in tasks), default=now_ms)
     ended_ms = max((one.task.ended_ms or now_ms for one in tasks), default=now_ms)
@@ -71,13 +71,24 @@ def total_spans(tasks: Sequence[LiveTask], *, now_ms: int) -> list[Span]:
     return [span for part in parts for span in (("dim", " · "), part)][1:]
 
 
-def _state(live: LiveTask) -> str:
-    return "asking" if live.task.requests and not live.task.is_terminal else live.task.status
+def _counted(tasks: Sequence[LiveTask], now_ms: int) -> list[Span]:
+    counts = Counter(_state(one, now_ms) for one in tasks)
+    return [
+        (_TOKENS[state], f"{counts[state]} {'done' if state == 'succeeded' else state}")
+        for state in _ORDER
+        if counts[state]
+    ]
 
 
-def _fitting(tasks: Sequence[LiveTask], room: int) -> Sequence[LiveTask]:
+def _state(live: LiveTask, now_ms: int) -> str:
+    concern = concern_of(live.task, now_ms=now_ms, is_patient=live.held is not None or live.is_patient)
+    return live.task.status if concern is None else {"waiting": "asking", "stuck": "stuck"}[concern]
+
+
+def _fitting(tasks: Sequence[LiveTask], room: int, chosen: str | None, now_ms: int) -> Sequence[LiveTask]:
     """Return the tasks that there is room for, in their order; a note takes the last line if some are left out."""
     if len(tasks) <= room:
         return tasks
-    kept = {one.task.id for one in sorted(tasks, key=lambda one: _ORDER.index(_state(one)))[: max(1, room - 1)]}
+    ranked = sorted(tasks, key=lambda one: (one.task.id != chosen, _ORDER.index(_state(one, now_ms))))
+    kept = {one.task.id for one in ranked[: max(1, room - 1)]}
     return [one for one in tasks if one.task.id in kept]
