@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+
 import pytest
 from model_server import Call, ModelServer, Say
 from real_pi import NEWEST, OLD, installed
@@ -35,3 +38,37 @@ def test_the_rows_of_a_nested_pi_are_there_while_it_works(ohm, ohm_process, vers
     assert " · 2 lines\n" in final
     assert "acme/m1" in final
     assert final.endswith("\n\nIt is there.\n")
+
+
+def test_the_children_of_a_batch_of_nested_pis_are_drawn_with_their_rows(ohm, ohm_process) -> None:
+    command = f"echo one; read line < {ohm.released}"
+
+    def answered(request) -> Say:
+        is_new = not request.tool_results
+        return Say("Let me look. ", Call("bash", {"command": command})) if is_new else Say("It is there.")
+
+    with ModelServer(answered) as server:
+        ohm.configure(
+            {
+                "subagentBackend": "interactive-shell",
+                "suites": ["task"],
+                "subagents": {
+                    "finder": {"model": "acme/m1", "tools": ["bash"]},
+                    "backends": {"interactive-shell": {"command": list(installed(NEWEST).command)}},
+                },
+                "providers": {"acme": {"baseUrl": server.url, "models": ["m1"]}},
+            }
+        )
+        tasks = [{"subagent_type": "finder", "description": part, "prompt": part} for part in ("Docs", "Tests")]
+        start = json.dumps({"op": "start", "parallel": True, "tasks": tasks})
+        with on_terminal(ohm_process, "call", "task", start, columns=200) as (screen, process):
+            screen.wait_for("2 running · ", "Finder · Docs · ", "Finder · Tests · ", "s · one\n", " · 2 tool calls")
+            gate = os.open(ohm.released, os.O_RDWR)
+            os.write(gate, b"go\ngo\n")
+            screen.wait_for_end()
+            os.close(gate)
+            assert process.wait(PATIENCE_S) == 0
+    final = screen.text.rpartition("2 done · ")[2]
+    for part in ("Docs", "Tests"):
+        assert f"  ✓ Finder · {part}\n    ├── ✓ bash {command} · " in final
+        assert f"  ✓ Finder · {part}\nIt is there.\n" in final
