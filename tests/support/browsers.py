@@ -41,10 +41,10 @@ def browser():
 
 
 @contextmanager
-def page_server(home, port=0):
+def page_server(home, port=0, **variables):
     """`ohm ui` for the tasks of a home; yields the address that it prints first, with the token."""
     env = {**os.environ, **HERMETIC, "PI_CONFIG_DIR": f"{home}", "HOME": f"{home}", "OHM_SUBAGENTS_STORE": "sqlite"}
-    env["OHM_SUBAGENTS_TASK_MAX_ENTRIES"] = "50000"
+    env |= {"OHM_SUBAGENTS_TASK_MAX_ENTRIES": "50000", **variables}
     command = [EXECUTABLE, "ui", "--no-browser", "--port", f"{port}"]
     with subprocess.Popen(command, cwd=home, env=env, stdout=subprocess.PIPE, text=True) as process:
         try:

@@ -1,11 +1,13 @@
 """The page of `ohm ui` in a real browser, beside the processes whose tasks it shows."""
 
 import anyio
+import kept_work
 import pytest
 import shown_tasks
 import ui_scene
 from browsers import PATIENCE_MS, PHONE, browser, opened, page_server, port_of
 from forking import forked
+from git_trees import repository
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -147,6 +149,34 @@ def test_a_phone_shows_all_of_a_task_in_its_width(chromium, see, scene, scheme):
         page.goto(address.split("/?")[0] + path)
         see(page.get_by_role("status").first).to_have_text("live")
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def test_work_lands_and_is_discarded_by_two_buttons_which_then_are_gone(chromium, see, tmp_path):
+    parent = repository(tmp_path / "parent", a="one\n")
+
+    async def seed():
+        async with kept_work.opened(tmp_path, "sqlite") as ohm:
+            tasks = [await kept_work.worked(ohm, parent, f"by task {n}") for n in (1, 2)]
+            await ohm.store.flush()
+            return tasks
+
+    one, other = anyio.run(seed, backend="trio")  # asyncio's loop is the browser's
+    with page_server(tmp_path / "config", XDG_CACHE_HOME=f"{tmp_path}") as address:
+        page = opened(chromium, f"{address}")
+        land, discard = (page.get_by_role("button", name=f"{word} its changes") for word in ("Land", "Discard"))
+        page.goto(f"{address.split('/?')[0]}/tasks/{one}")
+        land.click()
+        see(page.get_by_text("Its changes are in your files.")).to_be_visible()
+        see(land).to_be_hidden()
+        assert (parent / "a").read_text() == "by task 1"
+
+        page.goto(f"{address.split('/?')[0]}/tasks/{other}")
+        land.click()
+        see(page.get_by_text("a line 1: both have changed it")).to_be_visible()
+        discard.click()
+        see(page.get_by_text("Its changes are discarded.")).to_be_visible()
+        see(discard).to_be_hidden()
+        assert (parent / "a").read_text() == "by task 1"
 
 
 def test_of_many_rows_only_those_in_sight_are_drawn(chromium, see, tmp_path):
