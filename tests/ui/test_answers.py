@@ -174,3 +174,9 @@ async def test_an_export_can_do_nothing(played):
     assert (data["picture"]["task"]["can_cancel"], data["picture"]["task"]["can_send"]) == (False, False)
     assert {*data["transcripts"]} == {*ids.values()}
     assert data["costs"]["profile"]["all"] == data["picture"]["cost"]
+
+
+async def test_the_page_loads_one_script_that_asks_for_no_other(played):
+    _, _, client = played
+    script = (await client.get("/page/main.js")).text
+    assert ["class ListView" in script, "class Scroller" in script, 'from "./' in script] == [True, True, False]

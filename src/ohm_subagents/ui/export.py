@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic_core import to_json
 
-from ohm_subagents.ui.files import page_files
+from ohm_subagents.ui.files import page_files, page_script
 
 if TYPE_CHECKING:
     from ohm_subagents.ui.answers import ExportData
 
-_MAIN: Final = "main.js"
-_IMPORT: Final = re.compile(r'^import [^;]*?from "\./([\w.-]+)";\n', re.MULTILINE)
-_EXPORT: Final = re.compile(r"^export (?=(?:async )?function|const|let|class)", re.MULTILINE)
 _HEAD: Final = "<head>"
 _STYLE: Final = re.compile(r'<link rel="stylesheet" href="/page/([\w.-]+)">')
 _SCRIPT: Final = '<script type="module" src="/page/main.js"></script>'
@@ -25,7 +22,9 @@ _SCRIPT: Final = '<script type="module" src="/page/main.js"></script>'
 def exported_page(data: ExportData) -> str:
     """Return the page: its styles and its modules in it, and nothing else may be loaded or run."""
     sources = page_files()
-    page, script = sources["index.html"], joined_modules(sources)
+    page, script = sources["index.html"], page_script()
+    if "</script" in script or "<!--" in script:
+        raise AssertionError("A script that is written into a page must not end it.")
     styles = [sources[name] for name in _STYLE.findall(page)]
     policy = (
         f"default-src 'none'; style-src {' '.join(map(_hash, styles))}; script-src {_hash(script)}; "
@@ -41,23 +40,6 @@ def _placed(page: str, mark: str, text: str) -> str:
         message = f"The page has {mark!r} {page.count(mark)} times; it has to be there once."
         raise AssertionError(message)
     return page.replace(mark, text)
-
-
-def joined_modules(sources: dict[str, str]) -> str:
-    """Return the modules as one, each behind those that it imports. A name is given once in all of them."""
-    order: dict[str, None] = {}
-
-    def take(name: str) -> None:
-        if name not in order:
-            for imported in _IMPORT.findall(sources[name]):
-                take(imported)
-            order[name] = None
-
-    take(_MAIN)
-    script = "\n".join(_EXPORT.sub("", _IMPORT.sub("", sources[name])) for name in order)
-    if "</script" in script or "<!--" in script:
-        raise AssertionError("A script that is written into a page must not end it.")
-    return script
 
 
 def _data(data: ExportData) -> str:
