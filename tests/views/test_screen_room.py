@@ -1,0 +1,59 @@
+"""A screen with less room than tasks."""
+
+from __future__ import annotations
+
+from ohm_subagents.contract import Event, RunEnded, RunStarted, Succeeded, Task, TaskId, TaskSettled, apply
+from ohm_subagents.contract.activity import Activity
+from ohm_subagents.contract.ids import SessionId
+from ohm_subagents.contract.task import Assignment, Route
+from ohm_subagents.views import PLAIN, LiveTask, screen_lines
+
+DONE = (RunStarted(prompt="p"), RunEnded(outcome=Succeeded(), output="o"), TaskSettled(outcome=Succeeded()))
+
+
+def told(name: str, *events: Event) -> LiveTask:
+    assignment = Assignment(
+        profile="finder",
+        name="Finder",
+        description=name,
+        prompt="p",
+        invocation="task-routed",
+        backend="b",
+        created_ms=0,
+    )
+    task = Task(
+        id=TaskId(name),
+        session_id=SessionId("s"),
+        assignment=assignment,
+        activity=Activity(),
+        route=Route(runtime="b", route="b"),
+        updated_ms=0,
+        summary="Queued",
+    )
+    for event in events:
+        task = apply(task, event, at_ms=1_000)
+    return LiveTask(task)
+
+
+def drawn(height: int, now_ms: int, chosen: str | None = None) -> list[str]:
+    tasks = [
+        *(told(f"done {n}", *DONE) for n in range(3)),
+        *(told(f"queued {n}") for n in range(6)),
+        *(told(f"at work {n}", RunStarted(prompt="p")) for n in range(2)),
+    ]
+    return screen_lines(tasks, now_ms=now_ms, width=80, height=height, theme=PLAIN, chosen=chosen)
+
+
+def test_those_that_run_stay_and_the_others_are_counted() -> None:
+    first, *rows, last = drawn(5, 2_000)
+    assert first.startswith("2 running · 6 queued · 3 done · ")
+    assert [row.partition(" · ")[0].split(maxsplit=1)[1] for row in rows] == ["queued 0", "at work 0", "at work 1"]
+    assert last == "  … 8 more: 5 queued, 3 done"
+
+
+def test_one_that_was_chosen_stays_too() -> None:
+    assert any("▸ ✓ done 2" in row for row in drawn(5, 2_000, chosen="done 2"))
+
+
+def test_those_that_are_stuck_are_counted_apart() -> None:
+    assert drawn(5, 60_000)[0].startswith("2 stuck · 6 queued · 3 done · ")
