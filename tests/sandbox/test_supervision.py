@@ -79,6 +79,15 @@ async def test_a_stopped_command_gets_its_signal_and_time_to_end(box: Box) -> No
     assert (box.workspace / "said").read_text() == "bye\n"
 
 
+async def test_a_directory_that_is_kept_is_kept_although_it_is_copied_too(box: Box, tmp_path: Path) -> None:
+    kept = tmp_path.with_name(f"{tmp_path.name}-kept")
+    kept.mkdir()
+    async with Supervisor.open() as supervisor:
+        held = launch(box.with_needs(copies=(kept,), writes=(kept,)), f"echo x > {kept}/new")
+        await (await supervisor.start(held)).unwrap().ended()
+    assert (kept / "new").read_text() == "x\n"
+
+
 async def test_daemons_end_with_the_command_that_has_left_them(box: Box) -> None:
     alive = Alive(box.workspace)
     command = "(exec 3> alive; echo up >&3; trap '' TERM HUP; setsid sleep 1000 &) ; exit 3"

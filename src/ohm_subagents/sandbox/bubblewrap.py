@@ -50,7 +50,7 @@ def _tree(reads: Iterable[str], copies: Iterable[str], writes: Iterable[str]) ->
     for path, option in sorted(tree.items(), key=lambda one: Path(one[0]).parts):
         if Path(path).is_symlink() and option == "--ro-bind-try" and len(Path(path).parts) == 2:
             yield from ("--symlink", f"{Path(path).readlink()}", path)
-        elif path in copies:
+        elif path in copies and option == "--ro-bind-try":
             yield from ("--overlay-src", path, "--tmp-overlay", path) if os.path.isdir(path) else ()
         else:
             yield from (option, path, path)

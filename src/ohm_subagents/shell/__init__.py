@@ -28,9 +28,10 @@ if TYPE_CHECKING:
         start_run,
     )
     from ohm_subagents.shell.command import command_setting, locate_command
-    from ohm_subagents.shell.dialect import Dialect, Ended, Invocation, Needs, Reader, full_prompt, records
+    from ohm_subagents.shell.dialect import Dialect, Ended, Invocation, Reader, full_prompt, records
     from ohm_subagents.shell.environment import child_environment, passed_environment, trace_environment
     from ohm_subagents.shell.inheritance import start_failure, with_default_signals
+    from ohm_subagents.shell.needs import HomeFolders, Needs
     from ohm_subagents.shell.options import ShellOptions
     from ohm_subagents.shell.process import MARKER, Child, Launch, Supervisor, output_of
 
@@ -40,6 +41,7 @@ __all__ = [
     "Child",
     "Dialect",
     "Ended",
+    "HomeFolders",
     "Invocation",
     "Launch",
     "Needs",
@@ -77,7 +79,8 @@ __getattr__, __dir__ = lazy_names(
         "_isolation.interpreter": "ProcessLimits has_interpreter limit_process loader_environment run_apart",
         "shell.backend": "ShellBackend command_environment converse finish_run new_invocation shell_backend start_run",
         "shell.command": "command_setting locate_command",
-        "shell.dialect": "Dialect Ended Invocation Needs Reader full_prompt records",
+        "shell.dialect": "Dialect Ended Invocation Reader full_prompt records",
+        "shell.needs": "HomeFolders Needs",
         "shell.environment": "child_environment passed_environment trace_environment",
         "shell.inheritance": "start_failure with_default_signals",
         "shell.options": "ShellOptions",

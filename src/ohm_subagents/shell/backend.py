@@ -103,15 +103,8 @@ async def start_run(
 def _box(dialect: Dialect, invocation: Invocation, command: tuple[str, ...]) -> Box | None:
     """Return the sandbox of a run, in which its agent has its own files and reaches its model."""
     box = invocation.request.box
-    if box is None:
-        return None
-    needs = dialect.needs(invocation)
-    return box.with_needs(
-        reads=needs.reads,
-        writes=(invocation.folder, *needs.writes),
-        copies=needs.copies,
-        programs=(word for word in command if word.startswith("/")),
-        network=True,
+    return (
+        None if box is None else dialect.needs(invocation).within(box.with_needs(writes=(invocation.folder,)), command)
     )
 
 

@@ -16,6 +16,7 @@ from ohm_subagents._plugins.suites.tool import JsonObject
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.events import RunEvent
 from ohm_subagents.contract.result import Result
+from ohm_subagents.shell.needs import Needs
 
 _COLOUR: Final = re.compile(r"\x1b\[[\d;]*m")
 _NOISE: Final = re.compile(r"\s*$|\s*WARN|\s*Warning:|\s+at |\s*\d+: |Stack backtrace|\[STARTUP\]")
@@ -30,18 +31,6 @@ class Invocation:
     folder: Path
     """A private directory (0700) for files of this run, such as a session file; removed when nothing of the process
     is left."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Needs:
-    """Files of an agent outside of the workspace; what is not there is not needed."""
-
-    reads: tuple[str | Path, ...] = ()
-    """It reads them."""
-    writes: tuple[str | Path, ...] = ()
-    """It changes them, and finds them changed the next time."""
-    copies: tuple[str | Path, ...] = ()
-    """It reads directories and changes them for itself alone; where a copy cannot be had, it only reads them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
+from ohm_subagents.shell import HomeFolders
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -17,6 +19,12 @@ SERVER: Final = "ohm"
 """The name under which an agent knows the MCP server with our tools."""
 _OPENCODE_AGENT: Final = "ohm-subagent"
 _OPENCODE_CONFIG: Final = "OPENCODE_CONFIG_CONTENT"
+_FOLDERS: Final = {
+    "claude": HomeFolders(own=(".claude",), kept=(".claude/projects",), mover="CLAUDE_CONFIG_DIR"),
+    "opencode": HomeFolders(own=(".config/opencode", ".local/share/opencode"), kept=(".local/share/opencode",)),
+    "qwen": HomeFolders(own=(".qwen",), kept=(".qwen/projects", ".qwen/tmp")),
+    "codex": HomeFolders(own=(".codex",), kept=(".codex/sessions",), mover="CODEX_HOME"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +63,11 @@ class Agent:
     asking_mode: str | None = None
     """The mode of a session in which it asks before each call of a tool that has rules, empty for any; None for an
     agent that does not."""
+
+    @property
+    def folders(self) -> HomeFolders:
+        """Its own directories, which it needs in a sandbox; none are known of an agent that is not."""
+        return _FOLDERS.get(self.name, HomeFolders())
 
     @property
     def is_boundable(self) -> bool:

@@ -85,15 +85,18 @@ class AcpBackend:
         async with self._served(request, report) as served:
             if isinstance(served, Err):
                 return served
-            launch = Launch(
-                command=(*located.ok_value, *agent.arguments(request), *options.args),
-                cwd=request.cwd,
-                env=child_environment(request, keys=agent.keys, extra={**agent.settings(request), **options.env}),
-            )
-            started = await self._supervisor.start(launch)
+            started = await self._supervisor.start(self._launch(located.ok_value, request))
             if isinstance(started, Err):
                 return started
             return await self._run_in(started.ok_value, request, report, served.ok_value)
+
+    def _launch(self, command: tuple[str, ...], request: RunRequest) -> Launch:
+        agent, options = self._agent, self._options
+        env = child_environment(request, keys=agent.keys, extra={**agent.settings(request), **options.env})
+        box = request.box
+        if box is not None:
+            box = agent.folders.needs(env).within(box, command)
+        return Launch(command=(*command, *agent.arguments(request), *options.args), cwd=request.cwd, env=env, box=box)
 
     async def _run_in(
         self, child: Child, request: RunRequest, report: Report, endpoint: Endpoint | None

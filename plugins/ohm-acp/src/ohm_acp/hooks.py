@@ -37,6 +37,7 @@ CAPABILITIES: Final = frozenset(
         Capability.FINALIZE,
         Capability.USAGE,
         Capability.CALL_RULES,
+        Capability.SANDBOX,
     }
 )
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ohm_backend_cli.checkpoint import Checkpoint
@@ -67,18 +65,8 @@ class Agent(Program):
         )
 
     def needs(self, request: RunRequest) -> Needs:
-        """Return its own files, for a sandbox. Those of its conversations are made as it would make them itself."""
-        home, moved = Path(request.env.get("HOME") or Path.home()), request.env.get(self.mover, "")
-
-        def place(name: str) -> Path:
-            top, _, below = name.partition("/")
-            return Path(moved, below) if moved and top == self.homes[0] else home / name
-
-        kept = tuple(map(place, self.kept))
-        for folder in kept:
-            with suppress(OSError):  # what cannot be made here, the agent cannot make either
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return Needs(copies=tuple(map(place, self.homes)), writes=kept)
+        """Return its own files, for a sandbox."""
+        return self.folders.needs(request.env)
 
     def agent(self) -> Agent:
         """Return itself: nothing has to be imported."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from ohm_subagents.plugin import Capability
+from ohm_subagents.shell import HomeFolders
 
 if TYPE_CHECKING:
     from ohm_backend_cli.agent import Agent
@@ -27,12 +28,8 @@ class Program:
     """The command that installs it."""
     child_prefix: str = ""
     """The prefix of its names for tools of `SERVER`; empty for one that connects to no MCP server."""
-    homes: tuple[str, ...] = ()
-    """Its own directories below the home of the user, with its login and its settings."""
-    kept: tuple[str, ...] = ()
-    """The directories in which it keeps its conversations."""
-    mover: str = ""
-    """The variable that names another directory in place of the first of `homes`."""
+    folders: HomeFolders = field(default_factory=HomeFolders)
+    """Its own directories, which it needs in a sandbox."""
     asks: bool = False
     """True if it speaks the control protocol, by which it asks before each call of a tool where these have rules."""
     api: str = ""
@@ -66,9 +63,7 @@ CLAUDE: Final = Program(
     product="Claude Code",
     install="npm install -g @anthropic-ai/claude-code",
     child_prefix=f"mcp__{SERVER}__",
-    homes=(".claude",),
-    kept=(".claude/projects",),
-    mover="CLAUDE_CONFIG_DIR",
+    folders=HomeFolders(own=(".claude",), kept=(".claude/projects",), mover="CLAUDE_CONFIG_DIR"),
     asks=True,
 )
 CODEX: Final = Program(
@@ -76,9 +71,7 @@ CODEX: Final = Program(
     product="Codex CLI",
     install="npm install -g @openai/codex",
     child_prefix=f"{SERVER}/",
-    homes=(".codex",),
-    kept=(".codex/sessions",),
-    mover="CODEX_HOME",
+    folders=HomeFolders(own=(".codex",), kept=(".codex/sessions",), mover="CODEX_HOME"),
     api="Responses",
 )
 OPENCODE: Final = Program(
@@ -86,23 +79,20 @@ OPENCODE: Final = Program(
     product="OpenCode",
     install="npm install -g opencode-ai",
     child_prefix=f"{SERVER}_",
-    homes=(".config/opencode", ".local/share/opencode"),
-    kept=(".local/share/opencode",),
+    folders=HomeFolders(own=(".config/opencode", ".local/share/opencode"), kept=(".local/share/opencode",)),
     api="Chat Completions",
 )
 GEMINI: Final = Program(
     id="gemini",
     product="Gemini CLI",
     install="npm install -g @google/gemini-cli",
-    homes=(".gemini",),
-    kept=(".gemini/tmp",),
+    folders=HomeFolders(own=(".gemini",), kept=(".gemini/tmp",)),
 )
 QWEN: Final = Program(
     id="qwen",
     product="Qwen Code",
     install="npm install -g @qwen-code/qwen-code",
     child_prefix=f"mcp__{SERVER}__",
-    homes=(".qwen",),
-    kept=(".qwen/projects", ".qwen/tmp"),
+    folders=HomeFolders(own=(".qwen",), kept=(".qwen/projects", ".qwen/tmp")),
 )
 PROGRAMS: Final = (CLAUDE, CODEX, OPENCODE, GEMINI, QWEN)

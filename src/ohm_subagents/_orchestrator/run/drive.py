@@ -19,7 +19,6 @@ from ohm_subagents._orchestrator.run.parking import lineage, parked
 from ohm_subagents._orchestrator.run.results import checked_answer, failure_of, raised_in
 from ohm_subagents._orchestrator.run.run_request import assembled, run_request
 from ohm_subagents._orchestrator.run.sink import RunSink
-from ohm_subagents._orchestrator.run.sourced_tools import with_sourced_tools
 from ohm_subagents._plugins.backends.attaching import Reattached
 from ohm_subagents._plugins.backends.preparation import not_ready
 from ohm_subagents.contract.diagnostics import Diagnostic
@@ -218,14 +217,15 @@ class Driver:
             from ohm_subagents._orchestrator.run.checked import CheckedBackend  # noqa: PLC0415  for checks
 
             backend = CheckedBackend(backend, demand, record=live.record, guard=guard)
+        if plan.sourced is not None:
+            from ohm_subagents._orchestrator.run.sourced_tools import SourcedBackend  # noqa: PLC0415  for MCP servers
+
+            backend = SourcedBackend(backend, plan.sourced, live=live, guard=guard)
         if plan.isolation == "clone":
             isolated = self._isolated(backend, live, plan, guard)
             if isinstance(isolated, Err):
                 return isolated
             backend = isolated.ok_value
-        if plan.sourced is not None:
-            guard.prepare()
-            plan = plan._replace(spec=await with_sourced_tools(plan.spec, plan.sourced, live))
         guard.start()
         live.guard = guard
         if live.label != plan.label and not prompt.is_attached:

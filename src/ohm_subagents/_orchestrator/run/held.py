@@ -22,7 +22,8 @@ _ADVICE: Final = "Run it on a backend of this machine: `interactive-sdk`, `inter
 async def box_of(plan: Plan, record: TaskRecord) -> Result[Box | None, OhmError]:
     """Return the box of a run, None without one; a run that goes on without a sandbox that it prefers says so."""
     spec, can = plan.spec, plan.capabilities
-    if spec.sandbox.mode == "off" or (Capability.IN_PROCESS in can and _SHELL not in spec.tools):
+    starts_programs = Capability.IN_PROCESS not in can or _SHELL in spec.tools or plan.sourced is not None
+    if spec.sandbox.mode == "off" or not starts_programs:
         return Ok(None)
     from ohm_subagents.sandbox.choice import box_for, unheld  # noqa: PLC0415  most runs have none
 

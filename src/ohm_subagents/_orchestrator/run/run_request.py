@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.run.sink import RunSink
     from ohm_subagents._plugins.suites.tool import Tool, ToolCall, ToolResult
     from ohm_subagents.contract.ids import SessionId
+    from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.task import Run
 
 
@@ -67,9 +68,14 @@ def _equipped(plan: Plan, session_id: SessionId, sink: RunSink, gate: RequestGat
     if not (spec.child_tools or profile.finalize):
         return spec
     tools = (ask_tool(gate.approvals.ask_parent) if tool is UNBOUND else tool for tool in spec.child_tools)
-    own = (restrained(tool, profile.agent) for tool in tools)
     final = (finalize_tool(profile.result_schema, sink.emit, misfit),) if profile.finalize else ()
-    return replace(spec, child_tools=tuple(_used_in(session_id, tool) for tool in (*own, *final)))
+    own = (bound_tool(tool, profile, session_id) for tool in tools)
+    return replace(spec, child_tools=(*own, *(_used_in(session_id, tool) for tool in final)))
+
+
+def bound_tool(tool: Tool, profile: Profile, session_id: SessionId) -> Tool:
+    """Return a child tool as a run has it: within what its profile leaves of it, and for one session."""
+    return _used_in(session_id, restrained(tool, profile.agent))
 
 
 def _used_in(session_id: SessionId, tool: Tool) -> Tool:

@@ -1,4 +1,4 @@
-"""Ask the sources of tools before a run."""
+"""Runs whose tools are known only when they begin, because sources outside have to be asked."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from ohm_subagents._concurrency.shared_resource import READY_WITHIN_S
 from ohm_subagents._config.tool_rules import WILDCARD, fold_tool, has_tool
+from ohm_subagents._orchestrator.run.run_request import bound_tool
 from ohm_subagents._plugins.suites.tool import ToolNeed
 from ohm_subagents._policy.tool_names import may_begin
 from ohm_subagents.contract.diagnostics import TOOLLESS, Diagnostic
+from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.events import DiagnosticRaised
 from ohm_subagents.contract.profile import FINALIZE
 from ohm_subagents.contract.result import Err, Ok
@@ -19,22 +22,46 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ohm_subagents._orchestrator.admission.sourced_tools import SourcedTools
+    from ohm_subagents._orchestrator.run.guard import RunGuard
     from ohm_subagents._orchestrator.run.live import LiveTask
-    from ohm_subagents._plugins.backends.request import RunSpec
+    from ohm_subagents._plugins.backends.interface import Backend, RunOutput
+    from ohm_subagents._plugins.backends.request import RunRequest, RunSpec
+    from ohm_subagents._plugins.backends.sink import Sink
     from ohm_subagents._plugins.suites.tool import Tool, ToolSource
-    from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.result import Result
 
     Answers = dict[str, Result[tuple[Tool, ...], OhmError]]
 
 
-async def with_sourced_tools(spec: RunSpec, sourced: SourcedTools, live: LiveTask) -> RunSpec:
+class SourcedBackend:
+    """A backend for one run, which asks the sources for tools where the run works. No clock counts meanwhile."""
+
+    def __init__(self, backend: Backend, sourced: SourcedTools, *, live: LiveTask, guard: RunGuard) -> None:
+        self._backend = backend
+        self._sourced = sourced
+        self._live = live
+        self._guard = guard
+
+    async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
+        """Ask the sources, then run the prompt."""
+        self._guard.pause(entirely=True)
+        try:
+            spec = await with_sourced_tools(request, self._sourced, self._live)
+        finally:
+            self._guard.resume(entirely=True)
+        return await self._backend.run(replace(request, spec=spec), sink)
+
+
+async def with_sourced_tools(request: RunRequest, sourced: SourcedTools, live: LiveTask) -> RunSpec:
     """Return the spec with the tools that the sources have now; what they lack is a diagnostic of the task."""
-    need = ToolNeed(task_id=live.task.id, gives=sourced.tools.gives, settled=live.settled.wait)
+    need = ToolNeed(task_id=live.task.id, gives=sourced.tools.gives, settled=live.settled.wait, box=request.box)
+    spec = request.spec
     answers: Answers = {}
 
     async def ask(source: ToolSource) -> None:
-        answers[source.prefix] = await source.tools(need)
+        answers[source.prefix] = Err(_late(source))
+        with anyio.move_on_after(READY_WITHIN_S):
+            answers[source.prefix] = await source.tools(need)
 
     async with anyio.create_task_group() as group:
         for source in sourced.sources:
@@ -52,7 +79,14 @@ async def with_sourced_tools(spec: RunSpec, sourced: SourcedTools, live: LiveTas
         subject, rest = ("tools", "without them") if has_any else (TOOLLESS, "without any tool")
         message = f"{lacking} The subagent works {rest}."
         live.record.add(DiagnosticRaised(diagnostic=Diagnostic(subject=subject, message=message)))
-    return replace(spec, tools=(*others, *found), child_tools=(*spec.child_tools, *found.values()))
+    bound = (bound_tool(tool, request.profile, request.session_id) for tool in found.values())
+    own = tuple(tool for tool in spec.child_tools if tool.name != FINALIZE)
+    return replace(spec, tools=(*others, *found), child_tools=(*own, *bound, *spec.child_tools[len(own) :]))
+
+
+def _late(source: ToolSource) -> OhmError:
+    message = f"The tools '{source.prefix}*' were not listed within {READY_WITHIN_S:g} s."
+    return OhmError(code=ErrorCode.TOOL_FAILED, message=message)
 
 
 def _lacking(sourced: SourcedTools, answers: Answers, found: tuple[str, ...]) -> Iterator[str]:

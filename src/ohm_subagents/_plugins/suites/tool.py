@@ -17,6 +17,7 @@ from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.ids import SessionId, TaskId
 from ohm_subagents.contract.result import Result
 from ohm_subagents.redaction.redactor import Redaction
+from ohm_subagents.sandbox.box import Box
 
 JsonObject: TypeAlias = dict[str, JsonValue]
 FORMS_ONLY: Final = Redaction()
@@ -145,6 +146,8 @@ class ToolNeed:
     """Return True if the profile, under the rules of ohm.json, gives the tool of this name."""
     settled: Callable[[], Awaitable[None]]
     """Wait until the task has settled: what was opened for it alone may close then."""
+    box: Box | None = None
+    """The sandbox of the run: a program that is started for its tools is held by it. None for no sandbox."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mcp.client.session import IncomingMessage
 
     from ohm_subagents.contract import Result
+    from ohm_subagents.sandbox import Box
     from ohm_subagents.shell import Child
     from ohm_subagents.suites.mcp.servers import Server
 
@@ -39,10 +40,12 @@ _SHOWN: Final = 300
 class Connection(SharedResource[Client]):
     """A client of one server. `fault` says why it is of no use any more; empty while it is."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, box: Box | None = None) -> None:
+        """`box` is the sandbox of the run that it is for, if it is for one."""
         super().__init__()
         self.fault = ""
         self._server = server
+        self._box = box
         self._child: Child | None = None
         self._listed: tuple[Tool, ...] | None = None
         self._listing = anyio.Lock()
@@ -99,8 +102,7 @@ class Connection(SharedResource[Client]):
         async with AsyncExitStack() as after:
             if self._server.url is None:
                 supervisor = await after.enter_async_context(Supervisor.open(grace_s=_GRACE_S))
-                launch = Launch(command=self._server.command, cwd=self._server.cwd, env=self._server.env)
-                started = await supervisor.start(launch)
+                started = await supervisor.start(self._launch())
                 if isinstance(started, Err):
                     yield Err(self._error(f"cannot be started: {started.err_value.message.rstrip('.')}"))
                     return
@@ -122,6 +124,11 @@ class Connection(SharedResource[Client]):
                 raise
             if waiting.cancelled_caught:
                 yield Err(self._error(f"did not answer within {self._server.start_s:g} s of its start"))
+
+    def _launch(self) -> Launch:
+        server = self._server
+        cwd, box = (server.cwd, None) if self._box is None else server.held_in(self._box)
+        return Launch(command=server.command, cwd=cwd, env=server.env, box=box)
 
     async def _explain(self) -> None:
         """Find the reason why a process cannot be talked to: its end, and its last words."""

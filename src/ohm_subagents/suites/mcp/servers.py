@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents.config import McpServer
     from ohm_subagents.contract import Result
+    from ohm_subagents.sandbox import Box
     from ohm_subagents.suite import Place
 
 START_MS: Final = 30_000
@@ -48,6 +50,16 @@ class Server:
     """Seconds that a call may take; None leaves that to the clocks of the run."""
     for_each_task: bool
     """Each task has a connection of its own."""
+    top: Path
+    """The directory of the project, in whose place a run may have a clone."""
+    files: tuple[str, ...] = ()
+    """Files among its arguments, which it may read in a sandbox; of a server that a project names there are none."""
+
+    def held_in(self, box: Box) -> tuple[Path, Box]:
+        """Return its directory and its sandbox in a run: that of the run, with its own program and the network."""
+        inside = self.cwd.is_relative_to(self.top)
+        cwd = box.workspace / self.cwd.relative_to(self.top) if inside else self.cwd
+        return cwd, box.with_needs(programs=self.files, network=True)
 
 
 def plain(name: str) -> str:
@@ -60,7 +72,7 @@ def prefix_of(name: str) -> str:
     return f"mcp__{plain(name)}__"
 
 
-def server_of(name: str, written: McpServer, place: Place) -> Result[Server, OhmError]:
+def server_of(name: str, written: McpServer, place: Place, *, of_project: bool) -> Result[Server, OhmError]:
     """Fill in `${VAR}` and `${VAR:-default}`; an `Err` names a variable that is not set."""
     missing: list[str] = []
 
@@ -94,5 +106,7 @@ def server_of(name: str, written: McpServer, place: Place) -> Result[Server, Ohm
             start_s=(written.timeout or START_MS) / 1000,
             call_s=None if written.timeout is None else written.timeout / 1000,
             for_each_task=written.sharing == "task",
+            top=place.cwd,
+            files=() if of_project else tuple(filter(os.path.isfile, filter(os.path.isabs, command))),
         )
     )

@@ -46,7 +46,7 @@ def offer_servers(context: SuiteContext) -> None:
             message = f"The name of the MCP server '{name}' has '__', or is that of '{first}' in names of tools."
             diagnostics.append(Diagnostic(subject="mcpServers", message=f"{message} It is ignored; rename it."))
         elif not server.disabled:
-            found[name] = server_of(name, server, context.place)
+            found[name] = server_of(name, server, context.place, of_project=server is project.get(name))
             context.offer(ToolSource(prefix=prefix_of(name), tools=partial(_tools, kept, found[name], context)))
     errors = (one.err_value for one in found.values() if isinstance(one, Err))
     diagnostics += (Diagnostic(subject="mcpServers", message=error.message) for error in errors)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents.contract import Result, TaskId
     from ohm_subagents.redaction import Redaction
+    from ohm_subagents.sandbox import Box
     from ohm_subagents.suite import SuiteContext, ToolCall, ToolNeed
     from ohm_subagents.suites.mcp.servers import Server
 
@@ -45,7 +46,7 @@ class ServerTools:
     def __init__(self, server: Server, context: SuiteContext) -> None:
         self._server = server
         self._context = context
-        self._connections: dict[TaskId | None, Connection] = {}
+        self._connections: dict[tuple[TaskId | None, Box | None], Connection] = {}
 
     async def tools(self, need: ToolNeed) -> Result[tuple[Tool, ...], OhmError]:
         """Return the tools that the need gives, or why there are none."""
@@ -71,21 +72,26 @@ class ServerTools:
         self._connections.clear()
 
     def _connection(self, need: ToolNeed) -> Connection:
-        """Return the connection for a task, a new one if the former cannot be used any more."""
-        key = need.task_id if self._server.for_each_task else None
+        """Return the connection for a task, a new one if the former cannot be used any more.
+
+        One that is held in the sandbox of a task is for that task alone.
+        """
+        box = need.box if self._server.url is None else None
+        is_own = self._server.for_each_task or box is not None
+        key = (need.task_id if is_own else None, box)
         found = self._connections.get(key)
         if found is None or not found.is_usable:
             if found is not None:
                 found.lost()
-            if self._server.for_each_task and found is None:
-                self._context.spawn(partial(self._close_with, need))
-            found = self._connections[key] = Connection(self._server)
+            if is_own and found is None:
+                self._context.spawn(partial(self._close_with, need, key))
+            found = self._connections[key] = Connection(self._server, box)
             self._context.spawn(found.hold)
         return found
 
-    async def _close_with(self, need: ToolNeed) -> None:
+    async def _close_with(self, need: ToolNeed, key: tuple[TaskId | None, Box | None]) -> None:
         await need.settled()
-        connection = self._connections.pop(need.task_id, None)
+        connection = self._connections.pop(key, None)
         if connection is not None:
             connection.begin_close()
 
