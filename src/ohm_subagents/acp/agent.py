@@ -90,7 +90,9 @@ class _OhmAgent:
             await self._ohms.leave(ohm)
             raise
         session_id = SessionId(f"session_{token_hex(16)}")
-        self._sessions[session_id] = Session(session_id, session_id, ohm=ohm, cwd=place, choices=choices, tools=tools)
+        self._sessions[session_id] = Session(
+            session_id, session_id, ohm=ohm, cwd=place, choices=choices, tools=tools, config=self._ohms.config
+        )
         return NewSessionResponse(session_id=session_id, modes=choices.modes(), config_options=choices.options())
 
     async def load_session(
@@ -189,7 +191,9 @@ class _OhmAgent:
                 why = "Settled tasks are removed after subagents.taskRetentionMs."
                 raise RequestError(NOT_FOUND, f"No session {session_id!r:.80} is kept. {why}")
         choices = _or_refused(begun)
-        session = Session(session_id, task.session_id, ohm=ohm, cwd=place, choices=choices, tools=tools)
+        session = Session(
+            session_id, task.session_id, ohm=ohm, cwd=place, choices=choices, tools=tools, config=self._ohms.config
+        )
         self._sessions[session_id] = session
         return session
 

@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 
 
 class Ohms(Protocol):
-    """Gives each session an `Ohm`."""
+    """Gives each session an `Ohm`.
+
+    Fields:
+        config: the ohm.json that was typed in place of the user's, which commands of hints name too.
+    """
+
+    config: Path | None
 
     async def enter(self, cwd: Path, servers: Mapping[str, McpServer]) -> Result[Ohm, str]:
         """Return the `Ohm` for a directory and the servers of an editor, for one more session, or why there is none."""
@@ -36,6 +42,7 @@ class GivenOhm:
 
     def __init__(self, ohm: Ohm) -> None:
         self._ohm = ohm
+        self.config: Path | None = None
 
     async def enter(self, cwd: Path, servers: Mapping[str, McpServer]) -> Result[Ohm, str]:
         del cwd  # each task of a session is told its directory
@@ -62,7 +69,7 @@ class OhmOfEachDirectory:
 
     def __init__(self, *, config: Path | None, profile: str | None = None, server: str | None = None) -> None:
         """`server` is the typed one; else the configuration of each directory says."""
-        self._config = config
+        self.config = config
         self._server = server
         self._profile = profile
         self._sessions: list[_Opened] = []
@@ -73,8 +80,8 @@ class OhmOfEachDirectory:
             same = (one for one in self._sessions if (one.cwd, one.servers) == (cwd, servers))
             opened = next(same, None)
             if opened is None:
-                server = chosen_server(self._server, cwd=cwd, config=self._config)
-                ohm = await Ohm.aopen(cwd=cwd, config=self._config, mcp_servers=servers, server=server)
+                server = chosen_server(self._server, cwd=cwd, config=self.config)
+                ohm = await Ohm.aopen(cwd=cwd, config=self.config, mcp_servers=servers, server=server)
                 opened = _Opened(ohm, cwd, servers)
                 report(ohm.diagnostics)
                 if isinstance(begun := Choices.begun(ohm, self._profile), Err):

@@ -17,6 +17,7 @@ from acp.schema import (
 )
 
 from ohm_subagents.acp.tool_calls import ToolCall
+from ohm_subagents.commands import with_config
 from ohm_subagents.contract import Approve, Deny, Text, ToolStarted
 
 if TYPE_CHECKING:
@@ -40,6 +41,12 @@ _APPROVALS: Final[Mapping[str, Approve]] = {
     "task": Approve("task"),
     "always": Approve("always"),
 }
+
+
+def answering_command(request: Request, config: Path | None) -> str:
+    """Return the command that answers a request, with the ohm.json that was typed: it needs that too."""
+    answer = "text '…'" if request.kind == "question" else "approve"
+    return f"{with_config('ohm answer', config)} {request.id} {answer}"
 
 
 class Asking(Protocol):

@@ -15,7 +15,7 @@ from acp.schema import PromptResponse, SessionInfoUpdate
 from acp.schema import Usage as PromptUsage
 
 from ohm_subagents import ClosedError, EventStream, Handle
-from ohm_subagents.acp.requests import Asking, Requests
+from ohm_subagents.acp.requests import Asking, Requests, answering_command
 from ohm_subagents.acp.stops import INTERNAL_ERROR, INVALID_REQUEST, failure, stop_reason
 from ohm_subagents.acp.updates import TaskUpdates
 from ohm_subagents.contract import AnswerAwaited, Err, Ok, Usage
@@ -64,15 +64,27 @@ class Session:
     """A session of one connection; `id` is the name that the editor knows, `kept_as` that of the kept tasks."""
 
     def __init__(
-        self, session_id: str, kept_as: SessionId, *, ohm: Ohm, cwd: Path, choices: Choices, tools: tuple[str, ...]
+        self,
+        session_id: str,
+        kept_as: SessionId,
+        *,
+        ohm: Ohm,
+        cwd: Path,
+        choices: Choices,
+        tools: tuple[str, ...],
+        config: Path | None,
     ) -> None:
-        """`tools` names those of the editor's servers, which each of its subagents gets."""
+        """`tools` names those of the editor's servers, which each of its subagents gets.
+
+        `config` is the ohm.json that was typed in place of the user's.
+        """
         self.id = session_id
         self.ohm = ohm
         self.choices = choices
         self._kept_as = kept_as
         self._cwd = cwd
         self._tools = tools
+        self._config = config
         self._turn: _Turn | None = None
         self._told: set[str] = set()
 
@@ -119,11 +131,7 @@ class Session:
         known = None if turn.updates is None else turn.updates.open_call(request.call_id)
         answer = await requests.answer(request, known if request.task_id == turn.task_id else None)
         if answer is None:
-            how = (
-                f"ohm answer {request.id} text '…'"
-                if request.kind == "question"
-                else f"ohm answer {request.id} approve"
-            )
+            how = answering_command(request, self._config)
             told = f"{request.profile} waits for an answer: {request_text(request)}. Give it with `{how}`.\n"
             await editor.session_update(self.id, update_agent_thought_text(told))
         return answer
