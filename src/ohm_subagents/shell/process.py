@@ -22,6 +22,7 @@ from ohm_subagents.shell.launch import Launch, spawn
 from ohm_subagents.shell.lines import Lines, Tail
 from ohm_subagents.shell.orphans import MARKER
 from ohm_subagents.shell.reaper import Reaper
+from ohm_subagents.shell.start import Start
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Generator, Mapping
@@ -219,9 +220,9 @@ class Supervisor:
 
     async def start(self, launch: Launch) -> Result[Child, OhmError]:
         """Start a process in a session of its own. An `Err` says in one sentence why it could not be started."""
-        with _uninterrupted():  # half-way, there would be an unknown process
-            started: Result[Child, OhmError] = await self._context.tasks.start(self._run, launch)
-            return started
+        start: Start[Child] = Start(partial(self._context.tasks.start, self._run, launch))
+        self._context.tasks.start_soon(start.play)
+        return await start.result()
 
     async def _run(self, launch: Launch, *, task_status: TaskStatus[Result[Child, OhmError]]) -> None:
         """One process from its start until nothing of it is left, whatever is cancelled."""

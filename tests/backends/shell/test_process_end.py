@@ -1,5 +1,7 @@
 """However a process ends, nothing that it started is left: the rows of the table of signals, groups and orphans."""
 
+import asyncio
+import dataclasses
 import inspect
 import os
 import signal
@@ -104,6 +106,23 @@ async def test_a_frozen_process_is_killed_with_what_it_started(started):
         await anyio.to_thread.run_sync(os.waitid, os.P_PID, child.pid, os.WSTOPPED | os.WNOWAIT)
         child.stop()
         assert (await child.ended()).code == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"], indirect=True)
+@pytest.mark.parametrize("turns", [1, 2, 5, 20])
+async def test_a_start_that_asyncio_cancels_is_left_at_once_and_its_process_ends(started, turns):
+    """As an agent loop does that cancels the tasks of its tools: no shield holds that back."""
+    gone = anyio.Event()
+    launch = dataclasses.replace(started.sh(DAEMON + "; sleep 1000"), on_gone=gone.set)
+    async with Supervisor.open(grace_s=GRACE_S) as supervisor:
+        starting = asyncio.create_task(supervisor.start(launch))
+        for _ in range(turns):
+            await anyio.lowlevel.checkpoint()
+        assert starting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await starting
+        await gone.wait()
+        assert started.left == []
 
 
 @leavers
