@@ -11,7 +11,8 @@ def test_a_program_that_tries_to_get_out_does_not() -> None:
 
 
 def test_the_means_are_shown_and_what_came_of_trying_them() -> None:
-    *means, tried = sandbox_lines()
+    *means, tried, network = sandbox_lines()
     assert len(means) == 2
     proof = "a program cannot write outside of its directory, read a secret, reach the network"
     assert tried.endswith(f"tried with {this_machine().mechanism}: {proof}")
+    assert "no mechanism here keeps a program to hosts or ports" in network

@@ -3,6 +3,7 @@
 from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, field_validator
+from pydantic_core import PydanticCustomError
 
 from ohm_subagents._config.merge import STRICTER_SANDBOX, USER_ONLY
 from ohm_subagents._config.section import Section
@@ -42,10 +43,9 @@ class SandboxSettings(Section):
 
     @field_validator("network", mode="before")
     @classmethod
-    def _no_hosts(cls, value: JsonValue) -> JsonValue:
-        if isinstance(value, list):
-            msg = "a list of hosts cannot be kept: 'off' or 'on', and a proxy of yours for less than all"
-            raise ValueError(msg)  # noqa: TRY004  pydantic takes no TypeError
+    def _as_a_whole(cls, value: JsonValue) -> JsonValue:
+        if value not in ("off", "on"):
+            raise PydanticCustomError("not_network", "'off' or 'on': no host and no port can be allowed by itself")
         return value
 
     def rules(self) -> SandboxRules:

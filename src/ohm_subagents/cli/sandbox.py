@@ -30,3 +30,4 @@ def sandbox_lines() -> Iterator[str]:
         yield f"{_WRONG} tried with {machine.mechanism}: a program can {', '.join(found)}"
     else:
         yield f"{OK} tried with {machine.mechanism}: a program cannot {', '.join(ATTEMPTS)}"
+    yield f"{OK} the network is on or off as a whole: no mechanism here keeps a program to hosts or ports"
