@@ -10,6 +10,7 @@ from anyio import to_thread
 
 from ohm_subagents._concurrency.event_loop import loop_clock
 from ohm_subagents._orchestrator.acceptance.command import MOST_BYTES, run_command
+from ohm_subagents._orchestrator.acceptance.passed import files_of
 from ohm_subagents._orchestrator.acceptance.workspace_file import file_fault
 from ohm_subagents.contract.acceptance import CheckResult
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -18,28 +19,43 @@ from ohm_subagents.sandbox.choice import box_for
 from ohm_subagents.shell.process import Supervisor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container
 
     from ohm_subagents._orchestrator.acceptance.command import Ran
+    from ohm_subagents._orchestrator.acceptance.passed import PassedCommands
     from ohm_subagents._plugins.backends.request import RunRequest
     from ohm_subagents.contract.acceptance import Acceptance, Check
     from ohm_subagents.contract.errors import OhmError
 
 OUTPUT_CHARS: Final = 2000
 """So much of the end of a command's output is kept."""
+UNCHANGED: Final = "No file has changed since it passed, so it was not run again."
 _GRACE_S: Final = 1.0
 """A command that is stopped has so long to end by itself."""
 
 
 async def run_checks(
-    acceptance: Acceptance, request: RunRequest, redact: Callable[[str], str]
+    acceptance: Acceptance, request: RunRequest, redact: Callable[[str], str], passed: PassedCommands | None = None
 ) -> tuple[CheckResult, ...]:
     """Run all checks in the directory of a run, within the time that they have together.
 
     One that fails ends none of the others: the evidence is whole. `redact` is applied to output before it is cut.
+    `passed` remembers what need not run again, of a run in a clone.
     """
+    files = await files_of(request) if passed is not None and passed.knows(request) else ""
+    known = [one for one in acceptance.checks if passed is not None and passed.has(one.target, request, files)]
     async with Supervisor.open(grace_s=_GRACE_S) as supervisor:
-        return await Checks(acceptance, request, supervisor, redact).run()
+        results = await Checks(acceptance, request, supervisor, redact).run(known)
+    commands = [
+        one.target
+        for one, result in zip(acceptance.checks, results, strict=True)
+        if one.kind == "run" and result.verdict == "passed"
+    ]
+    if passed is not None and commands:
+        files = await files_of(request)
+        for command in commands:
+            passed.add(command, request, files)
+    return results
 
 
 class Checks:
@@ -55,10 +71,13 @@ class Checks:
         self._now = loop_clock()
         self._until = self._now() + acceptance.seconds
 
-    async def run(self) -> tuple[CheckResult, ...]:
-        """Run each check, in order."""
+    async def run(self, known: Container[Check] = ()) -> tuple[CheckResult, ...]:
+        """Run each check but those that are known to pass, in order."""
         results: list[CheckResult] = []
         for check in self._acceptance.checks:
+            if check.kind == "run" and check in known:
+                results.append(CheckResult(check=f"{check}", verdict="passed", why=UNCHANGED))
+                continue
             began = self._now()
             result = await (self._file(check) if check.kind == "file" else self._command(check))
             results.append(replace(result, duration_ms=round((self._now() - began) * 1000)))

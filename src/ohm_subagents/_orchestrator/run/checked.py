@@ -11,6 +11,7 @@ from ohm_subagents.contract.result import Ok, Result
 
 if TYPE_CHECKING:
     from ohm_subagents._orchestrator.acceptance.outcome import Demand
+    from ohm_subagents._orchestrator.acceptance.passed import PassedCommands
     from ohm_subagents._orchestrator.run.guard import RunGuard
     from ohm_subagents._orchestrator.run.task_record import TaskRecord
     from ohm_subagents._plugins.backends.interface import Backend, RunOutput
@@ -27,8 +28,18 @@ class CheckedBackend:
     No clock of the run counts meanwhile: the checks have a time of their own.
     """
 
-    def __init__(self, backend: Backend, demand: Demand, *, record: TaskRecord, guard: RunGuard) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        demand: Demand,
+        *,
+        record: TaskRecord,
+        guard: RunGuard,
+        passed: PassedCommands | None = None,
+    ) -> None:
+        """`passed` is for a run in a clone."""
         self._backend = backend
+        self._passed = passed
         self._demand = demand
         self._record = record
         self._guard = guard
@@ -55,7 +66,7 @@ class CheckedBackend:
             return self._not_run(_ELSEWHERE)
         self._guard.pause(entirely=True)
         try:
-            return await run_checks(acceptance, request, self._record.redact)
+            return await run_checks(acceptance, request, self._record.redact, self._passed)
         except BaseException as exc:  # noqa: BLE001  a fault of ours takes no good answer away
             stop = interrupt_in(exc)
             if stop is not None:

@@ -29,6 +29,7 @@ from ohm_subagents.contract.result import Err, Ok, Result
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ohm_subagents._orchestrator.acceptance.passed import PassedCommands
     from ohm_subagents._orchestrator.admission.plan import Plan
     from ohm_subagents._orchestrator.queued_prompt import QueuedPrompt
     from ohm_subagents._orchestrator.run.isolated import IsolatedBackend
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.backends.pool import BackendPool, Lease, Opened
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.outcome import Outcome
+    from ohm_subagents.contract.workspace import Isolation
     from ohm_subagents.workspaces import GitWorkspaces
 
 OWNER_CLOSED = Cancelled(reason="The owner of the task was closed.")
@@ -71,6 +73,7 @@ class Driver:
         self._without_slot = without_slot
         self._timers = timers
         self._workspaces: Ok[GitWorkspaces] | None = None
+        self._passed: PassedCommands | None = None
 
     async def drive(self, live: LiveTask, begun: Callable[[], None]) -> None:
         """Run a task to its end, which its record tells; `begun` is called when its first run begins."""
@@ -216,7 +219,9 @@ class Driver:
         if demand is not None:
             from ohm_subagents._orchestrator.run.checked import CheckedBackend  # noqa: PLC0415  for checks
 
-            backend = CheckedBackend(backend, demand, record=live.record, guard=guard)
+            backend = CheckedBackend(
+                backend, demand, record=live.record, guard=guard, passed=self._remembered(plan.isolation)
+            )
         if plan.sourced is not None:
             from ohm_subagents._orchestrator.run.sourced_tools import SourcedBackend  # noqa: PLC0415  for MCP servers
 
@@ -238,6 +243,15 @@ class Driver:
         request = replace(run_request(live, plan, text, guard, sink), box=held.ok_value)
         answer: object = await backend.run(request, sink)
         return checked_answer(live, prompt, answer)
+
+    def _remembered(self, isolation: Isolation) -> PassedCommands | None:
+        """Return what has passed in clones: of other files nobody knows who else changes them."""
+        if isolation == "none":
+            return None
+        from ohm_subagents._orchestrator.acceptance.passed import PassedCommands  # noqa: PLC0415  for clones
+
+        self._passed = self._passed or PassedCommands()
+        return self._passed
 
     def _isolated(
         self, backend: Backend, live: LiveTask, plan: Plan, guard: RunGuard
