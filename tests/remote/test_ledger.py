@@ -15,6 +15,7 @@ from ohm_subagents.plugin import Err, Options, RequestNeed, Usage, UsageAdded, h
 from ohm_subagents.remote import (
     LedgerService,
     LoopbackTransport,
+    Patience,
     UndeliveredError,
     open_remote,
     open_runner,
@@ -64,15 +65,15 @@ class Lookup:
 
 
 class AtRunner:
-    def __init__(self, runner, spec, lookup, after_s):
-        self.runner, self.spec, self.lookup, self.after_s = runner, spec, lookup, after_s
+    def __init__(self, runner, spec, lookup, **options):
+        self.runner, self.spec, self.lookup, self.options = runner, spec, lookup, options
 
     @hookimpl
     def ohm_backends(self):
         @asynccontextmanager
         async def opened(_options):
             transport, lookup = LoopbackTransport(self.runner), self.lookup
-            async with open_remote(transport, patience=HASTY, ledger=lookup, ledger_after_s=self.after_s) as backend:
+            async with open_remote(transport, ledger=lookup, **self.options) as backend:
                 yield backend
 
         return [replace(self.spec, open=opened, capabilities=remote_capabilities(self.spec.capabilities))]
@@ -83,10 +84,10 @@ async def place_of(act, directory, lookup):
     """A function that opens an `Ohm` on one runner which knows a ledger, with tasks that are kept in a directory."""
     (spec,) = ActingBackend(act).ohm_backends()
 
-    def opened(*more, after_s=0.05, **subagents):
+    def opened(*more, after_s=0.05, patience=HASTY, **subagents):
         config = {"subagentBackend": "acting", "subagents": {"store": "sqlite", "onClose": "detach", **subagents}}
         env = {"PI_CONFIG_DIR": str(directory), "HOME": str(directory), "OHM_SUBAGENTS_LOAD_PLUGINS": "none"}
-        plugin = AtRunner(runner, spec, lookup, after_s)
+        plugin = AtRunner(runner, spec, lookup, patience=patience, ledger_after_s=after_s)
         return Ohm.open(cwd=directory, env=env, config=config, plugins=[plugin, *more])
 
     async with open_runner(spec, Options(), ledger=lookup) as runner:
@@ -202,6 +203,28 @@ async def test_a_ledger_is_not_called_for_each_request(tmp_path):
         assert (await ohm.run("finder", "p")).unwrap().output == "done"
     assert len(act.granted) == 100
     assert lookup.calls < 10
+
+
+async def test_a_run_whose_ledger_does_not_answer_who_takes_it_up_ends_at_its_runner_too(tmp_path):
+    log, lookup, ended = EventLog(), Lookup(), anyio.Event()
+
+    async def act(request, sink):
+        async with request.gate.request(RequestNeed(provider="acme")):
+            sink.emit(TextDelta(text="asked"))
+            try:
+                await anyio.sleep_forever()
+            finally:
+                ended.set()
+
+    async with place_of(act, tmp_path, lookup) as opened:
+        async with opened(log) as ohm:
+            handle = await ohm.start("finder", "p", budget=Budget(requests=9))
+            await log.until(says("asked"))
+        lookup.is_down = True
+        async with opened(patience=Patience(retry_s=0.01, lost_s=1)) as ohm:
+            assert "The ledger" in (await ohm.handle(handle.id).wait()).unwrap_err().message
+            assert ohm.task(handle.id).text == "asked"
+            await ended.wait()
 
 
 async def test_without_a_ledger_a_run_waits_for_its_next_submitter(tmp_path):

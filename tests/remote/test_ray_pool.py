@@ -22,9 +22,18 @@ from ohm_ray.hooks import ohm_backends
 from ohm_ray.opening import TOKEN, TOKEN_FILE
 from ohm_ray.options import RayOptions
 from ohm_ray.services import keyless, read, written
-from ohm_subagents import ErrorCode, Ohm
+from ohm_subagents import Budget, ErrorCode, Ohm
 from ohm_subagents.contract import TextDelta
-from ohm_subagents.plugin import BackendContext, CompatibleModel, CompatibleProvider, validated_options
+from ohm_subagents.plugin import (
+    BackendContext,
+    CompatibleModel,
+    CompatibleProvider,
+    Err,
+    Ok,
+    RequestNeed,
+    RunOutput,
+    validated_options,
+)
 from ohm_subagents.remote import UndeliveredError
 from ohm_subagents.testing import HERMETIC, EventLog
 
@@ -77,11 +86,11 @@ async def test_a_run_goes_on_elsewhere_from_its_checkpoint_where_that_is_asked_f
 
 
 @asynccontextmanager
-async def left_pools(directory, **options):
+async def left_pools(directory, backend=None, **options):
     """A function that opens an `Ohm` which leaves its tasks at these runners when it is closed, and the runners."""
     env = HERMETIC | {"PI_CONFIG_DIR": str(directory), "OHM_SUBAGENTS_STORE": "sqlite"}
     async with anyio.create_task_group() as group:
-        here = PooledRunners(group, Told("Done"), TOLD.capabilities, "told")
+        here = PooledRunners(group, backend or Told("Done"), TOLD.capabilities, "told")
         yield lambda *more: pool(*more, settings={"onClose": "detach"}, env=env, here=here, **options), here
         group.cancel_scope.cancel()
 
@@ -135,6 +144,30 @@ async def test_a_run_whose_runner_was_lost_while_nobody_was_there_goes_on_or_fai
         assert (result.unwrap().output, said) == ("Done: count 60", [*range(1, 61)])
     else:
         assert (result.unwrap_err().code, said) == (ErrorCode.RUNNER_LOST, [*range(1, len(said) + 1)])
+
+
+@real_clocks
+async def test_a_run_that_goes_on_elsewhere_is_charged_the_request_that_nobody_heard_of(tmp_path):
+    asked, log = [], EventLog()
+
+    class Asking:
+        async def run(self, request, sink):
+            async with request.gate.request(RequestNeed(provider="acme")) as granted:
+                if isinstance(granted, Err):
+                    return granted
+                asked.append(request.task_id)
+                sink.emit(TextDelta(text="asked "))
+                await (anyio.sleep_forever() if len(asked) == 1 else anyio.lowlevel.checkpoint())
+            return Ok(RunOutput(text="done"))
+
+    async with left_pools(tmp_path, Asking(), runners=2, onLost="retry") as (opened, here):
+        async with opened(log) as (ohm, _):
+            handle = await ohm.start("finder", "p", budget=Budget(requests=1))
+            await log.until(lambda _task, event: isinstance(event, TextDelta))
+        here.hosted[0].dead.set()
+        async with opened() as (ohm, _):
+            assert (await ohm.handle(handle.id).wait()).unwrap_err().code == ErrorCode.BUDGET_EXCEEDED
+            assert (len(asked), ohm.task(handle.id).activity.usage.requests) == (1, 1)
 
 
 @real_clocks

@@ -89,6 +89,25 @@ async def test_the_next_ohm_goes_on_with_a_run_and_records_each_event_once(tmp_p
         assert load_as(Hello, await runner.hello()).kept in {0, 1}
 
 
+async def test_a_run_that_has_said_nothing_is_taken_up_where_it_goes_on(tmp_path):
+    begun, has_begun, goes_on = [], anyio.Event(), anyio.Event()
+
+    async def act(request, _sink):
+        begun.append(request.task_id)
+        has_begun.set()
+        await goes_on.wait()
+        return "done"
+
+    async with place_of(act, tmp_path) as (opened, _):
+        async with opened() as ohm:
+            handle = await ohm.start("finder", "say")
+            await has_begun.wait()
+        async with opened() as ohm:
+            goes_on.set()
+            assert (await ohm.handle(handle.id).wait()).unwrap().output == "done"
+    assert begun == [handle.id]
+
+
 async def test_a_run_that_says_nothing_is_recorded_with_the_events_that_it_has_in_process(tmp_path):
     async def act(_request, _sink):
         return "done"

@@ -28,5 +28,5 @@ def found(directory=None):
 
 def _is_ours(process):
     """Tell by its environment, which all that a cluster starts has from it, whoever its parent is by now."""
-    is_child = process.ppid() == os.getpid()
+    is_child = with_nobody(process.ppid) == os.getpid()
     return is_child or TOKEN in (with_nobody(process.environ) or {}).values()

@@ -74,7 +74,8 @@ class Told:
         self._greeting = greeting
 
     async def run(self, request, sink):
-        word, *rest = request.prompt.split()
+        prompt = request.prompt.rpartition("\n\n")[2]  # after a notice of what is left of its budget
+        word, *rest = prompt.split()
         match word:
             case "count" | "clock":
                 await counted(word, int(rest[0]), request, sink)
@@ -98,7 +99,7 @@ class Told:
                 sink.emit(TextDelta(text=(await call_child_tool(tool, {"text": "seen"}, call_id="1", sink=sink)).text))
             case _:
                 pass
-        return Ok(RunOutput(text=f"{self._greeting}: {request.prompt}"))
+        return Ok(RunOutput(text=f"{self._greeting}: {prompt}"))
 
 
 @asynccontextmanager
