@@ -1,5 +1,7 @@
 """Repositories for tests, and what must be the same in them afterwards."""
 
+from __future__ import annotations
+
 import os
 import subprocess
 from pathlib import Path
@@ -31,7 +33,7 @@ TRAPS = """
 """
 
 
-def git(directory, *arguments):
+def git(directory: Path, *arguments: str) -> str:
     """Return the output of git there, as its user."""
     env = {
         "PATH": os.environ["PATH"],
@@ -43,7 +45,7 @@ def git(directory, *arguments):
     return os.fsdecode(done.stdout).strip()
 
 
-def repository(directory, **files):
+def repository(directory: Path, **files: str) -> Path:
     """A repository with one commit of these files; `_` in a name stands for a dot."""
     directory.mkdir(parents=True, exist_ok=True)
     git(directory, "init", "-q", "-b", "main")
@@ -53,12 +55,12 @@ def repository(directory, **files):
     return directory
 
 
-def write(directory, **files):
+def write(directory: Path, **files: str) -> None:
     for name, text in files.items():
         (directory / name.replace("_", ".")).write_text(text)
 
 
-def trapped(directory, canary):
+def trapped(directory: Path, canary: Path) -> None:
     """Have the settings of a repository run a program wherever settings can."""
     hooks = directory / ".git" / "traps"
     hooks.mkdir()
@@ -73,9 +75,9 @@ def trapped(directory, canary):
     (directory / ".gitattributes").write_text("* filter=trap diff=trap\n")
 
 
-def fingerprint(directory):
+def fingerprint(directory: Path) -> dict[Path, tuple[int, int, str | bytes | None]]:
     """Every file with its bytes and times, less the objects and the references of tasks."""
-    found = {}
+    found: dict[Path, tuple[int, int, str | bytes | None]] = {}
     for folder, folders, files in os.walk(directory):
         inside = os.path.relpath(folder, directory)
         folders[:] = [one for one in folders if (inside, one) not in {(".git", "objects"), (".git/refs", "ohm")}]

@@ -68,8 +68,8 @@ def close_unclear_switches(layer: Layer) -> tuple[Layer, tuple[Diagnostic, ...]]
         *_switches(layer),
         *_strict_models(layer),
         *_sandboxes(layer),
-        *_choices(layer, "isolation", free="none", strict="clone"),
-        *_choices(layer, "land", free="clean", strict="never"),
+        *_choices(layer, "isolation", free=("none",), strict="clone"),
+        *_choices(layer, "land", free=("clean", "ask"), strict="never"),
         *_unattended(layer),
     )
     if not unclear:
@@ -169,20 +169,21 @@ def _sandboxes(layer: Layer) -> Iterator[_Unclear]:
             yield _Unclear(path, message, (path,), to=_REQUIRED)
 
 
-def _choices(layer: Layer, key: str, *, free: str, strict: str) -> Iterator[_Unclear]:
+def _choices(layer: Layer, key: str, *, free: tuple[str, ...], strict: str) -> Iterator[_Unclear]:
     """Yield each choice of all subagents, and of one, that is unclear or misspelt. Null makes none."""
     counts = f"counts as '{strict}' until it is corrected"
     for path, value in _of_all_and_one(layer, (key,)):
         meant = (*path[:-1], key)
         if isinstance(value, dict) and path != meant:
             continue  # a subagent of nearly this name
-        if path != meant and value not in (None, free):
+        if path != meant and value not in (None, *free):
             message = f"is not a known key. Did you mean '{'.'.join(meant)}'? That {counts}."
             yield _Unclear(path, message, (meant,), to=strict)
         elif path == meant and path in layer.repeated:
             yield _Unclear(path, f"is given twice, and {counts}.", (path,), to=strict)
-        elif path == meant and value not in (None, free, strict):
-            message = f"is {quoted_value(value)}, but has to be '{free}' or '{strict}'; it {counts}."
+        elif path == meant and value not in (None, *free, strict):
+            allowed = ", ".join(f"'{one}'" for one in free)
+            message = f"is {quoted_value(value)}, but has to be {allowed} or '{strict}'; it {counts}."
             yield _Unclear(path, message, (path,), to=strict)
 
 

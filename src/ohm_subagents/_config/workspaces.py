@@ -20,5 +20,6 @@ class Workspaces(Section):
     land: Annotated[Land | None, ONLY_NEVER] = Field(
         default=None,
         description="The landing of what a task did in its clone, at the end of a run that succeeded: `clean` where it "
-        "fits into the files as they are then, `never`; null: as the profile or the call says, or never.",
+        "fits into the files as they are then, `ask` once somebody has agreed, `never`; null: as the profile or "
+        "the call says, or never.",
     )

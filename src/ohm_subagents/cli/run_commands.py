@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, get_args
 
 import typer
 
@@ -64,9 +64,28 @@ Accept: TypeAlias = Annotated[
         help="Check this after the answer: 'file: <path>' or 'run: <command line>'; may be repeated.",
     ),
 ]
+FilesOf: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--isolation",
+        metavar="none|clone",
+        help="With clone it works on a clone of the files, and its changes are kept apart: see `ohm diff`, `ohm land`.",
+    ),
+]
+LandWhen: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--land",
+        metavar="never|ask|clean",
+        help="Land what it did in its clone, once it has succeeded: where it fits, or if you agree to that.",
+    ),
+]
 Detach: TypeAlias = Annotated[
     bool, typer.Option("--detach", help="Print its id, and leave it to the server; without --server, to yours.")
 ]
+
+_NO_SERVER: Final = "--server none exclude each other: only a server goes on with the task."
+_RESUMED: Final = "--resume exclude each other: `ohm send` gives a task of a server a follow-up."
 
 
 def run(
@@ -81,6 +100,8 @@ def run(
     deny: Deny = None,
     budget: BudgetNumbers = None,
     accept: Accept = None,
+    isolation: FilesOf = None,
+    land: LandWhen = None,
     detach: Detach = False,
     server: Server = None,
     cwd: Cwd = HERE,
@@ -96,13 +117,11 @@ def run(
         whole = " ".join(given)
         complain(f'The prompt has to be one argument: put it in quotes, as in ohm run {leading} "{whole}".')
         raise typer.Exit(BAD_USAGE)
-    if detach and resume is not None:
-        complain("--detach and --resume exclude each other: `ohm send` gives a task of a server a follow-up.")
-        raise typer.Exit(BAD_USAGE)
-    if detach and server == "none":
-        complain("--detach and --server none exclude each other: only a server goes on with the task.")
+    if detach and (resume is not None or server == "none"):
+        complain(f"--detach and {_NO_SERVER if resume is None else _RESUMED}")
         raise typer.Exit(BAD_USAGE)
     from ohm_subagents.cli.run import Typed, detached, entries, resumed, run
+    from ohm_subagents.contract.workspace import Isolation, Land
 
     place = directory(cwd, as_json=as_json)
     chosen = chosen_server(server, cwd=place, config=config)
@@ -114,6 +133,8 @@ def run(
         "deny": entries(deny) or (),
         "budget": None if budget is None else typed_budget(budget),
         "accept": None if accept is None else typed_checks(accept),
+        "isolation": typed_word("--isolation", isolation, get_args(Isolation)),
+        "land": typed_word("--land", land, get_args(Land)),
     }
     work = partial(detached if detach else run, profile) if resume is None else partial(resumed, resume)
     finish(partial(work, typed_text(given[0]), options, typed))
@@ -150,6 +171,14 @@ def typed_checks(typed: list[str]) -> list[str]:
         complain(f"--accept cannot be kept: {read.err_value}.")
         raise typer.Exit(BAD_USAGE)
     return typed
+
+
+def typed_word(option: str, typed: str | None, words: tuple[Any, ...]) -> Any:  # noqa: ANN401  one of the words
+    """Return the word that was typed; leave with 2 for another one."""
+    if typed is None or typed in words:
+        return typed
+    complain(f"{option} is '{typed}'; allowed: {', '.join(words)}.")
+    raise typer.Exit(BAD_USAGE)
 
 
 def call(

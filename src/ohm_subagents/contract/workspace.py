@@ -7,11 +7,19 @@ from typing import ClassVar, Final, Literal
 
 Isolation = Literal["none", "clone"]
 """The files of a task: those of its directory, or a clone of them that nobody else works in."""
-Land = Literal["never", "clean"]
-"""The end of a run that succeeded: what it did there stays apart, or lands where it fits."""
+Land = Literal["never", "ask", "clean"]
+"""The end of a run that succeeded, from the strictest on: what it did there stays apart, lands where it fits once
+somebody has agreed, or lands where it fits."""
 Landed = Literal["no", "clean", "conflict", "discarded"]
 _TOLD: Final = 20
 """At most so many conflicts are told."""
+
+
+def strictest_landing(*said: Land | None) -> Land:
+    """Return the landing that leaves the files alone most; `never` where nothing is said."""
+    if "never" in said:
+        return "never"
+    return "ask" if "ask" in said else "clean" if "clean" in said else "never"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

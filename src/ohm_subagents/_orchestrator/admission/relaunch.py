@@ -18,6 +18,7 @@ from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.profile import fold_id
 from ohm_subagents.contract.sandbox import strictest
 from ohm_subagents.contract.task import UNAVAILABLE
+from ohm_subagents.contract.workspace import strictest_landing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -160,11 +161,12 @@ class Relaunch:
         former = self._launch.land
         if self._asked.land is not None or former == now.land:
             return now.land
-        if former == "never":
+        found = strictest_landing(former, now.land)
+        if found == former:
             self._keep("land", former, now.land)
         else:
-            self._stricter.append("land never (was clean)")
-        return "never"
+            self._stricter.append(f"land {found} (was {former})")
+        return found
 
     def _accept(self, now: Settings) -> Acceptance | None:
         """Return the checks of the launch, with those that there are now."""

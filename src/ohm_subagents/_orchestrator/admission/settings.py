@@ -17,6 +17,7 @@ from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.model_pattern import parse_model_pattern
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.sandbox import strictest
+from ohm_subagents.contract.workspace import strictest_landing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -146,16 +147,16 @@ def _isolation(asked: Overrides, resolved: ResolvedProfile, config: OhmConfig) -
 
 
 def _land(asked: Overrides, resolved: ResolvedProfile, config: OhmConfig, inherited: Inheritance) -> Land:
-    """Return the landing of an item: that of its call, unless `never` is said elsewhere; a subagent lands nothing.
+    """Return the landing of an item, the strictest that is said; a subagent only forbids it.
 
     The entry of the subagent alone can lift what its profile and all subagents say; a call cannot.
     """
-    said = {resolved.profile.land, config.subagents.land} if resolved.own.land is None else {resolved.own.land}
-    if inherited.clone is not None or "never" in said:
+    if inherited.clone is not None:
         return "never"
-    if asked.land is not None and not (inherited.by_subagent and asked.land == "clean"):
-        return asked.land
-    return "clean" if "clean" in said else "never"
+    called = asked.land if asked.land == "never" or not inherited.by_subagent else None
+    if resolved.own.land is not None:
+        return strictest_landing(called, resolved.own.land)
+    return strictest_landing(called, resolved.profile.land, config.subagents.land)
 
 
 def in_vain(asked: Overrides, files: FileSettings) -> Iterator[Diagnostic]:
@@ -163,8 +164,9 @@ def in_vain(asked: Overrides, files: FileSettings) -> Iterator[Diagnostic]:
     if asked.isolation == "none" and files.isolation == "clone":
         told = "isolation 'none' has no effect: the profile, ohm.json or the session demands a clone."
         yield Diagnostic(subject="workspace", message=told, severity="info")
-    if asked.land == "clean" and files.land != "clean":
-        told = "land 'clean' has no effect: the profile or ohm.json says 'never', or a subagent asks for it."
+    if asked.land not in {None, "never", files.land}:
+        why = "says 'ask'" if files.land == "ask" else "says 'never', or a subagent asks for it"
+        told = f"land '{asked.land}' has no effect: the profile or ohm.json {why}."
         yield Diagnostic(subject="workspace", message=told)
 
 

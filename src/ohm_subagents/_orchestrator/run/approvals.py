@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.profile import Decision
     from ohm_subagents.contract.requests import RequestKind
+    from ohm_subagents.contract.workspace import WorkspaceKept
 
 UNANSWERED: Final = (
     "Nobody has answered. Go on with what you take to be right and say so, or say what you could not do."
@@ -150,6 +151,31 @@ class Approvals:
             digest=digest,
         )
         return reply_text(await self._ask(request))
+
+    async def landing(self, work: WorkspaceKept) -> str | None:
+        """Return None once somebody has agreed that the work of the task lands; else why it has not landed.
+
+        Where nobody is there, nobody has agreed: only `unattended: wait` waits for one who comes.
+        """
+        requests, task_id = self._requests, self._record.task.id
+        if requests.unattended != "wait" and not await requests.answerers.attending(self._path()):
+            return f"The work has not landed: nobody was there to agree. `ohm land {task_id}` lands it."
+        facts: dict[str, JsonValue] = {"ref": work.ref, "files": work.files}
+        facts |= {"insertions": work.insertions, "deletions": work.deletions}
+        request = self._request(
+            "tool",
+            "land",
+            "",
+            arguments=json.dumps(facts, separators=(",", ":")),
+            reason=f"land 'ask'; `ohm diff {task_id}` shows the changes",
+            digest=digest_of("land", facts, self._spec.cwd),
+        )
+        match (await self._ask(request)).answer:
+            case Approve():
+                return None
+            case Deny(reason=reason) | Text(text=reason):
+                why = f": {reason.rstrip('.')}" if reason.strip() else ""
+                return f"The work has not landed, because that was denied{why}. `ohm land {task_id}` lands it."
 
     async def _ask(self, request: Request) -> Answered:
         async with self._park():

@@ -113,7 +113,7 @@ class Driver:
             elif isinstance(ended, Succeeded) and _lands(prompt.plan):
                 from ohm_subagents._orchestrator.run.landing import landed  # noqa: PLC0415  most work stays where it is
 
-                await landed(live, prompt.plan)
+                await landed(live, prompt.plan, self._approvals(live, prompt.plan))
             live.inbox.answer(prompt)
             if live.asked.outcome is None:
                 live.asked.outcome = ended
@@ -142,14 +142,7 @@ class Driver:
             ledger=live.caller.ledger,
             timers=self._timers,
             throttle=self._throttle,
-            approvals=lambda: Approvals(
-                live.record,
-                plan.spec,
-                self._requests,
-                path=lambda: tuple(one.task.id for one in lineage(live)),
-                park=lambda: parked(live, self._without_slot),
-                later=None if plan.sourced is None else plan.sourced.tools,
-            ),
+            approvals=lambda: self._approvals(live, plan),
         )
         result = await self._ask(live, prompt, guard)
         if result is not None or guard.error is not None:  # else the caller has withdrawn the prompt
@@ -172,6 +165,17 @@ class Driver:
                 outcome = WITHDRAWN
                 live.record.cut_run(outcome)
         return outcome
+
+    def _approvals(self, live: LiveTask, plan: Plan) -> Approvals:
+        """Return what asks for a run of this plan."""
+        return Approvals(
+            live.record,
+            plan.spec,
+            self._requests,
+            path=lambda: tuple(one.task.id for one in lineage(live)),
+            park=lambda: parked(live, self._without_slot),
+            later=None if plan.sourced is None else plan.sourced.tools,
+        )
 
     async def _ask(self, live: LiveTask, prompt: QueuedPrompt, guard: RunGuard) -> Result[RunOutput, OhmError] | None:
         """Call the backend once; a raising one fails its own run only. None if the run was stopped in time."""
@@ -287,5 +291,5 @@ class Driver:
 
 
 def _lands(plan: Plan) -> bool:
-    """Return True if what a run did in a clone lands once it has succeeded."""
-    return plan.launch is not None and plan.launch.land == "clean"
+    """Return True if what a run did in a clone may land once it has succeeded."""
+    return plan.launch is not None and plan.launch.land != "never"

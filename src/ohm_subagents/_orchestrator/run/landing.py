@@ -12,19 +12,29 @@ from ohm_subagents.workspaces import Landings
 
 if TYPE_CHECKING:
     from ohm_subagents._orchestrator.admission.plan import Plan
+    from ohm_subagents._orchestrator.run.approvals import Approvals
     from ohm_subagents._orchestrator.run.live import LiveTask
+    from ohm_subagents.contract.diagnostics import Severity
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.workspace import Landing
 
 
-async def landed(live: LiveTask, plan: Plan) -> None:
-    """Land the work of a task, all of it or none, and record what came of it. It takes no answer away."""
+async def landed(live: LiveTask, plan: Plan, approvals: Approvals) -> None:
+    """Land the work of a task, all of it or none, and record what came of it. It takes no answer away.
+
+    With `ask`, somebody has to agree before.
+    """
     kept = live.task.activity.workspace
+    land = "clean" if plan.launch is None else plan.launch.land
     if kept is None:
         if plan.isolation == "none" and plan.item.overrides.land is not None:
-            _tell(live, "land 'clean' has no effect: the task has worked on the files themselves, without a clone.")
+            _tell(live, f"land '{land}' has no effect: the task has worked on the files themselves, without a clone.")
         return
     if kept.landed == "clean":  # the run has changed nothing more
+        return
+    refusal = await approvals.landing(kept) if land == "ask" else None
+    if refusal is not None:
+        _tell(live, refusal, severity="info")
         return
     landing = await _landing(live, plan)
     if isinstance(landing, Err):
@@ -41,5 +51,5 @@ async def _landing(live: LiveTask, plan: Plan) -> Result[Landing, OhmError]:
     return await landings.ok_value.land(plan.spec.cwd, live.task.id)
 
 
-def _tell(live: LiveTask, message: str) -> None:
-    live.record.add(DiagnosticRaised(diagnostic=Diagnostic(subject="workspace", message=message)))
+def _tell(live: LiveTask, message: str, *, severity: Severity = "warning") -> None:
+    live.record.add(DiagnosticRaised(diagnostic=Diagnostic(subject="workspace", message=message, severity=severity)))

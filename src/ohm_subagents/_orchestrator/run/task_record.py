@@ -240,9 +240,12 @@ class TaskRecord:
     def cut_run(self, outcome: Outcome) -> None:
         """Close a run that was cut off."""
         self.close_calls()
+        self._close_requests()
+        self.end_run(outcome)
+
+    def _close_requests(self) -> None:
         for request in self.task.requests:
             self.add(AnswerGiven(request_id=request.id, answer=Deny("the run was cut off"), by="cancel"))
-        self.end_run(outcome)
 
     def abandon(self, outcome: Outcome, *, settled: Outcome) -> None:
         """End the task, as `settled`, and with `outcome` the run that is open, if any: no more of that counts."""
@@ -250,6 +253,7 @@ class TaskRecord:
             return
         if self.task.runs and self.task.runs[-1].outcome is None:
             self.cut_run(outcome)
+        self._close_requests()  # of the landing, which comes after the run
         self.add(TaskSettled(outcome=settled))
 
     def settle(self, outcome: Outcome) -> None:

@@ -86,7 +86,7 @@ def _isolation(value: object) -> object:
 def _land(value: object) -> object:
     if value is None or value in get_args(Land):
         return value
-    raise PydanticCustomError("not_land", "never or clean")
+    raise PydanticCustomError("not_land", "ask, never or clean")
 
 
 def _checks(value: object) -> Acceptance | None:

@@ -1,0 +1,38 @@
+"""`ohm run --isolation clone`: the task works on a clone of the files, and its work stays apart or lands."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Protocol
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    class Done(Protocol):
+        """A command that has ended."""
+
+        returncode: int
+        stdout: str
+        stderr: str
+
+
+def test_the_options_of_a_clone_are_those_of_the_task(ohm: Callable[..., Done]) -> None:
+    done = ohm("run", "finder", "x", "--backend", "none", "--isolation", "clone")
+    assert (done.returncode, done.stderr) == (0, "")
+    (task,) = json.loads(ohm("tasks", "--json").stdout)
+    assert ", in a clone of it" in ohm("task", task["task_id"]).stdout
+    done = ohm("run", "finder", "x", "--backend", "none", "--land", "ask")
+    assert "land 'ask' has no effect: the task has worked on the files themselves" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "word", "allowed"), [("--isolation", "worktree", "none, clone"), ("--land", "yes", "never, ask, clean")]
+)
+def test_another_word_is_refused_with_those_that_are_allowed(
+    ohm: Callable[..., Done], option: str, word: str, allowed: str
+) -> None:
+    done = ohm("run", "finder", "x", option, word)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"{option} is '{word}'; allowed: {allowed}.\n"
