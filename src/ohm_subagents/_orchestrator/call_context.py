@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.ids import CallId, TaskId
     from ohm_subagents.contract.limits import Budget
     from ohm_subagents.contract.model_pattern import ModelPattern
+    from ohm_subagents.contract.sandbox import SandboxMode
     from ohm_subagents.contract.tool_ceiling import Delegation
 
 
@@ -40,6 +41,7 @@ class CallContext(NamedTuple):
         outside: the task of another process for which this one runs, if it does.
         shares: the budget of the start that goes on; None where nobody need know it.
         clone: the clone that the task which calls works in; None for the files of nobody else.
+        sandbox: the sandbox of the task that calls, of which what it starts has at least as strict a one.
     """
 
     ledger: Ledger
@@ -51,6 +53,7 @@ class CallContext(NamedTuple):
     outside: TaskId | None = None
     shares: StartBudget | None = None
     clone: CloneOf | None = None
+    sandbox: SandboxMode = "off"
 
     def of_start(self, budget: Budget | None, *, tasks: int) -> CallContext:
         """Return the context of one start of so many tasks, which have one more budget if there is one."""

@@ -65,7 +65,7 @@ class Overrides(AnswerOverrides):
     backend: str | None = None
     """The id of a backend."""
     sandbox: SandboxMode | None = None
-    """The sandbox of the task; a stricter one of the profile or of the configuration wins."""
+    """The sandbox of the task; a stricter one of the profile, the configuration or the caller wins."""
     limits: Limits | None = None
     """Limits of each run of the task."""
     loop: LoopPolicy | None = None

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.call_rules import CloneOf
     from ohm_subagents.contract.model_pattern import ModelPattern
     from ohm_subagents.contract.profile import Profile
+    from ohm_subagents.contract.sandbox import SandboxMode
     from ohm_subagents.contract.tool_ceiling import ToolCeiling
 
 
@@ -32,6 +33,8 @@ class Inheritance(NamedTuple):
     """The clone that the run works in which starts it; None for the files of nobody else."""
     by_subagent: bool = False
     """A subagent starts it, and no program or user."""
+    sandbox: SandboxMode = "off"
+    """The sandbox of the run that starts it."""
 
 
 NOTHING_INHERITED: Final = Inheritance()
@@ -44,21 +47,22 @@ def inheritance(
 
     A profile that is not `is_named`, because it was made for the call, gets no grant.
     """
-    clone = None if caller is None else caller.clone
-    is_subagent = caller is not None and caller.task_id is not None
-    if caller is None or caller.passes is None:
-        model = no_model if caller is None else caller.model
-        is_nothing = ceiling is None and model is no_model and clone is None and not is_subagent
-        return NOTHING_INHERITED if is_nothing else Inheritance(model, ceiling, clone=clone, by_subagent=is_subagent)
+    if caller is None:
+        return NOTHING_INHERITED if ceiling is None else Inheritance(ceiling=ceiling)
+    base = Inheritance(
+        caller.model, ceiling, clone=caller.clone, by_subagent=caller.task_id is not None, sandbox=caller.sandbox
+    )
+    if caller.passes is None:
+        return NOTHING_INHERITED if base == NOTHING_INHERITED else base
     passes, wanted = caller.passes, fold_id(profile.id)
     is_granted = is_named and wanted in passes.delegate
     found = met(ceiling, passes.above if is_granted else passes.own)
     if not is_granted:
-        return Inheritance(caller.model, found, clone=clone, by_subagent=is_subagent)
+        return base._replace(ceiling=found)
     told = Diagnostic(
         subject="delegate",
         message=f"'{profile.id}' has the tools that its own configuration gives it: '{passes.own.holder}', "
         "which started this task, names it in 'delegate'.",
         severity="info",
     )
-    return Inheritance(caller.model, found, (told,), clone, is_subagent)
+    return base._replace(ceiling=found, granted=(told,))

@@ -248,7 +248,7 @@ def _planned(
                 *unasked(tools, spec),
                 *ungiven_sources(tools, settings.profile, spec),
                 *uninherited(item.overrides.model, settings.named),
-                *in_vain(item.overrides, settings.files),
+                *in_vain(item.overrides, settings),
             ),
             capabilities=_NONE if spec is None else spec.capabilities,
             sourced=sourced_tools(tools, context, spec),

@@ -97,7 +97,9 @@ def settings_of(
             spec=spec,
             named=model.ok_value,
             strict_model=_is_strict(asked, resolved, config),
-            sandbox=strictest(asked.sandbox, resolved.own.sandbox, profile.sandbox, config.subagents.sandbox),
+            sandbox=strictest(
+                asked.sandbox, inherited.sandbox, resolved.own.sandbox, profile.sandbox, config.subagents.sandbox
+            ),
             tools=kept_tools(tools, spec),
             limits=bounds.limits,
             permission=bounds.rule.source,
@@ -159,8 +161,13 @@ def _land(asked: Overrides, resolved: ResolvedProfile, config: OhmConfig, inheri
     return strictest_landing(called, resolved.profile.land, config.subagents.land)
 
 
-def in_vain(asked: Overrides, files: FileSettings) -> Iterator[Diagnostic]:
-    """Yield what a call is told that asks for no clone where one is demanded, or for a landing where there is none."""
+def in_vain(asked: Overrides, settings: Settings) -> Iterator[Diagnostic]:
+    """Yield what a call is told that asks for less than is demanded, or for a landing where there is none."""
+    files = settings.files
+    if asked.sandbox not in {None, settings.sandbox}:
+        told = f"sandbox '{asked.sandbox}' has no effect: '{settings.sandbox}' is demanded"
+        by = "by the profile, ohm.json, the session or the task that starts it."
+        yield Diagnostic(subject="sandbox", message=f"{told} {by}", severity="info")
     if asked.isolation == "none" and files.isolation == "clone":
         told = "isolation 'none' has no effect: the profile, ohm.json or the session demands a clone."
         yield Diagnostic(subject="workspace", message=told, severity="info")

@@ -123,6 +123,7 @@ class LiveTask:
             model=partial(_model_of, ref(self)),
             passes=plan.spec.passes,
             clone=self.clone,
+            sandbox=plan.spec.sandbox.mode,
         )
 
     def model(self) -> ModelPattern | None:
