@@ -1,4 +1,6 @@
-"""Every async test runs on both event loops; on trio, time is virtual and jumps when nobody is busy."""
+"""Every async test runs on both event loops, the short tests on asyncio; on trio, time is virtual and jumps when nobody
+is busy.
+"""
 
 import gc
 import os
@@ -76,8 +78,16 @@ def pytest_collection():
         gc.freeze()
 
 
+@pytest.hookimpl(tryfirst=True)  # before what is slow is left out
 def pytest_collection_modifyitems(items):
-    """Begin with the folders whose tests take long, so that no long file is left to one worker at the end."""
+    """Leave to `slow` what is on trio as on asyncio, and begin with the folders whose tests take long.
+
+    So no long file is left to one worker at the end.
+    """
+    names = {item.nodeid for item in items}
+    for item in items:
+        if "trio" in item.nodeid and item.nodeid.replace("trio", "asyncio") in names:
+            item.add_marker("slow")
     rank = {name: at for at, name in enumerate(LONG_FIRST)}
     items.sort(key=lambda item: min(rank.get(part, len(rank)) for part in item.nodeid.split("/")))
 

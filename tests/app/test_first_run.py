@@ -204,6 +204,7 @@ anyio.run(main)
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.slow
 async def test_a_warm_up_leaves_nothing_to_import_and_imports_one_sdk_after_the_other_in_threads():
     async with ModelServer(Say("hello")) as server:
         given = json.dumps([server.url, HERMETIC | {"GEMINI_API_KEY": "k"}])

@@ -249,6 +249,7 @@ async def test_a_terminated_host_leaves_the_partial_work_of_a_scripted_backend(t
     assert envelope.session_id
 
 
+@pytest.mark.slow
 async def test_a_terminated_ohm_run_tells_and_keeps_the_partial_work_of_a_real_model(tmp_path):
     for name in ("config", "project"):
         (tmp_path / name).mkdir()

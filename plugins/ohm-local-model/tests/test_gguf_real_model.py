@@ -50,6 +50,7 @@ def generating() -> list[str]:
     return [thread.name for thread in threading.enumerate() if thread.name.startswith("gguf")]
 
 
+@pytest.mark.slow
 async def test_an_answer_arrives_in_pieces_and_in_order(model: GgufModel) -> None:
     async with model.request_stream(STORY, {"max_tokens": 24}, TEXT) as stream:
         events = [event async for event in stream]
@@ -101,6 +102,7 @@ async def test_tool_choice_none_gives_text(model: GgufModel) -> None:
     assert response.text
 
 
+@pytest.mark.slow
 async def test_a_structured_answer_is_the_expected_object(model: GgufModel) -> None:
     result = await Agent(model, output_type=City).run("I live in Berlin, in Germany.")
     assert result.output == City(name="Berlin", country="Germany")
@@ -177,6 +179,7 @@ async def test_a_stream_can_be_cancelled_by_its_own_method(model: GgufModel) -> 
     assert stream.get().state == "interrupted"
 
 
+@pytest.mark.slow
 async def test_a_long_prompt_is_cancelled_before_it_is_read(engine: Engine) -> None:
     words = " ".join(f"word{number}" for number in range(800))
     async with engine.turn(afresh=True) as turn:

@@ -321,7 +321,7 @@ except ImportError:
 
 
 @pytest.mark.parametrize("no_end", ["\f", "\v", "\x1c", "\x85", "\u2028"])
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("end", ["\n", *(pytest.param(end, marks=pytest.mark.slow) for end in ("\r\n", "\r"))])
 async def test_lines_are_counted_as_python_counts_them(desk, no_end, end):
     mark = no_end if no_end == "\f" else ""
     desk.put("a.py", end.join([f'X = "a{no_end}b"', mark, mark, "def zebra():", "    return horse", ""]))

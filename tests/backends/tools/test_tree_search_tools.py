@@ -330,6 +330,7 @@ anyio.run(main)
 """
 
 
+@pytest.mark.slow
 async def test_a_search_works_in_a_process_that_may_use_less_than_ripgrep(desk):
     desk.put("a.txt", "needle\n")
     limits = "; ".join(f"ulimit -{kind}{limit}" for limit in ("v 1000000", "t 60") for kind in "SH")
