@@ -43,11 +43,11 @@ def parent(tmp_path: Path) -> Path:
 
 
 def opened(
-    tmp_path: Path, parent: Path, act: Act, subagents: Mapping[str, Any] | None = None, **more: Any
+    tmp_path: Path, parent: Path, act: Act, subagents: Mapping[str, Any] | None = None, entries: int = 100, **more: Any
 ) -> AbstractAsyncContextManager[Ohm]:
     env = {**HERMETIC, "PATH": os.environ["PATH"], "XDG_CACHE_HOME": f"{tmp_path / 'cache'}"}
     env |= {"PI_CONFIG_DIR": f"{tmp_path / 'config'}"}
-    config = {"subagentBackend": "acting", "subagents": subagents or {}}
+    config = {"subagentBackend": "acting", "subagents": subagents or {}, "taskMaxEntries": entries}
     return Ohm.open(cwd=parent, env=env, config=config, plugins=[ActingBackend(act)], **more)
 
 
@@ -289,3 +289,15 @@ async def test_a_task_that_is_cancelled_while_it_asks_lands_nothing_and_asks_no_
         assert (task.status, task.requests, ohm.requests()) == ("cancelled", (), ())
         assert kept(ohm.envelope(f"{handle.id}")).landed == "no"
     assert (parent / "a").read_text() == "one\n"
+
+
+async def test_the_references_of_landed_work_go_with_their_task_and_those_of_other_work_stay(
+    tmp_path: Path, parent: Path
+) -> None:
+    async with opened(tmp_path, parent, writing, entries=1) as ohm:
+        landed = (await ohm.run("finder", "first", **LANDS)).unwrap()
+        kept_apart = (await ohm.run("finder", "second", isolation="clone")).unwrap()
+        last = (await ohm.run("finder", "third", isolation="clone")).unwrap()
+    names = git(parent, "for-each-ref", "--format=%(refname)", "refs/ohm").splitlines()
+    assert not [name for name in names if f"{landed.task_id}" in name]
+    assert {f"refs/ohm/{one.task_id}{kind}" for one in (kept_apart, last) for kind in ("", ".base")} == {*names}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from hashlib import sha256
@@ -28,7 +28,7 @@ from ohm_subagents.workspaces.snapshot import head_of, snapshot
 from ohm_subagents.workspaces.source import Source, is_repository, source_of
 from ohm_subagents.workspaces.unkept import saved, set_aside
 from ohm_subagents.workspaces.view import View
-from ohm_subagents.workspaces.work import BASE, Beginning, Work, ref_of, take_over, work_of
+from ohm_subagents.workspaces.work import BASE, Beginning, Work, forget_landed, ref_of, take_over, work_of
 
 
 class GitWorkspaces:
@@ -54,15 +54,18 @@ class GitWorkspaces:
             return Err(WorkspaceError(nowhere, "Set one of them.").error)
         return Ok(cls(cache / "workspaces", env))
 
-    async def begin(self, directory: Path, task: str, *, after: str = "") -> Result[Beginning, OhmError]:
+    async def begin(
+        self, directory: Path, task: str, *, after: str = "", is_gone: Callable[[str], bool] = lambda _task: False
+    ) -> Result[Beginning, OhmError]:
         """Keep the files of a directory as they are. A task that has changed some before goes on with its own.
 
-        So does one that continues another, `after`, with those of that one.
+        So does one that continues another, `after`. Landed work of tasks that are gone is kept no longer.
         """
         ref = ref_of(task)
         try:
             await self._sweep()
             async with self._viewed(directory) as view:
+                await forget_landed(view, is_gone)
                 commit = await view.commit(ref) or await view.commit(ref + BASE)
                 if commit is None and after:
                     commit = await take_over(view, task, after)

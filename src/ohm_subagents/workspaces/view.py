@@ -97,9 +97,9 @@ class View:
         dated = {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date} if date else {}
         return await self.git.run(*arguments, cwd=self.source.top, stdin=stdin, more=self._more | dated)
 
-    async def ended(self, *arguments: str) -> Output:
+    async def ended(self, *arguments: str, stdin: bytes = b"") -> Output:
         """Return how a command of git ends here."""
-        return await self.git.ended(*arguments, cwd=self.source.top, more=self._more)
+        return await self.git.ended(*arguments, cwd=self.source.top, stdin=stdin, more=self._more)
 
     async def says(self, *arguments: str) -> str | None:
         """Return the line that a command of git says here; None if it says no."""

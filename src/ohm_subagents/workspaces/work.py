@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ohm_subagents.workspaces.view import View
 
 REFS: Final = "refs/ohm/"
@@ -17,6 +19,7 @@ BASE: Final = ".base"
 """After the name of a task, in which there is no dot."""
 LANDED: Final = ".landed"
 """After the name of a task: the commit of it whose changes the parent has."""
+_KINDS: Final = (LANDED, BASE, "")
 _MAX_NAME: Final = 200
 
 
@@ -76,6 +79,17 @@ async def work_of(view: View, task: str) -> Work | None:
     added, removed = (sum(int(one[side]) for one in counts if one[side] != b"-") for side in (0, 1))
     has_landed = commit == await view.commit(ref + LANDED)
     return Work(base=base or "", ref=ref, files=len(counts), insertions=added, deletions=removed, has_landed=has_landed)
+
+
+async def forget_landed(view: View, is_gone: Callable[[str], bool]) -> None:
+    """Remove what is kept of tasks that are gone, where all of it has landed; other work stays."""
+    told = await view.run("for-each-ref", "--format=%(refname) %(objectname)", REFS)
+    refs = dict(line.split(" ") for line in os.fsdecode(told.stdout).splitlines())
+    names = [ref for ref, commit in refs.items() if refs.get(ref + LANDED) == commit]
+    gone = [ref for ref in names if is_gone(unquote(ref.removeprefix(REFS)))]
+    lines = [f"delete {ref}{kind} {refs[ref + kind]}\n" for ref in gone for kind in _KINDS if ref + kind in refs]
+    if lines:
+        await view.ended("update-ref", "--no-deref", "--stdin", stdin=os.fsencode("".join(lines)))
 
 
 async def take_over(view: View, task: str, former: str) -> str | None:

@@ -69,7 +69,8 @@ class IsolatedBackend:
         has_begun = False
         self._guard.pause()
         try:
-            begun = await self._workspaces.begin(request.cwd, request.task_id, after=self._after)
+            is_gone = self._live.record.has_expired
+            begun = await self._workspaces.begin(request.cwd, request.task_id, after=self._after, is_gone=is_gone)
             if isinstance(begun, Err):
                 return begun
             beginning = begun.ok_value

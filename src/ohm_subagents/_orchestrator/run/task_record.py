@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Final
 from ohm_subagents._orchestrator.spending import BudgetExceeded
 from ohm_subagents._plugins.stores import TaskQuery
 from ohm_subagents.contract.account import AccountCharged
+from ohm_subagents.contract.errors import ErrorCode
 from ohm_subagents.contract.events import RunEnded, TaskSettled, ToolEnded, UsageAdded
+from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.model_route import RouteResolved
 from ohm_subagents.contract.requests import AnswerGiven, Deny
-from ohm_subagents.contract.result import Ok
+from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.contract.task import UNAVAILABLE, apply
 from ohm_subagents.contract.usage import NOTHING_USED, ONE_REQUEST
 
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.backends.interface import RunOutput
     from ohm_subagents._plugins.stores import Store
     from ohm_subagents.contract.events import Event
-    from ohm_subagents.contract.ids import Clock, TaskId
+    from ohm_subagents.contract.ids import Clock
     from ohm_subagents.contract.outcome import Outcome
     from ohm_subagents.contract.task import Task
     from ohm_subagents.contract.usage import Usage
@@ -115,6 +117,11 @@ class TaskRecord:
             self._held = None
             if held:
                 self._keep(held)
+
+    def has_expired(self, task_id: str) -> bool:
+        """Return True for a task that the store has kept, and has removed by its retention."""
+        found = self._store.get(TaskId(task_id))
+        return isinstance(found, Err) and found.err_value.code == ErrorCode.TASK_EXPIRED
 
     async def stored(self) -> None:
         """Wait until the store has written what was added so far."""
