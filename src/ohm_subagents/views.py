@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     )
     from ohm_subagents._views.fleet_table import FLEET_SORTS, FleetRow, FleetSort, fleet_lines
     from ohm_subagents._views.listing import task_fact_lines, task_list_lines
-    from ohm_subagents._views.live_tree import LiveTask, brief_line, task_block
+    from ohm_subagents._views.live_tree import LiveTask, brief_line, doing_text, task_block
     from ohm_subagents._views.messages import Message, MessageLog, arguments_in, calls_of, messages_of, text_of
     from ohm_subagents._views.model_text import task_text
     from ohm_subagents._views.quantities import age_text, clock_text, cost_text, duration_text, instant_text
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ohm_subagents._views.transcript import Transcript, transcript_lines
     from ohm_subagents._views.tree import status_marker
     from ohm_subagents._views.verification import check_text, verified_line
-    from ohm_subagents._views.work_facts import CONCERNS, Concern, concern_of, quiet_ms
+    from ohm_subagents._views.work_facts import CONCERNS, Concern, concern_of, quiet_ms, state_text
 
 __all__ = [
     "CONCERNS",
@@ -79,6 +79,7 @@ __all__ = [
     "cost_rows",
     "cost_table",
     "cost_text",
+    "doing_text",
     "duration_text",
     "elapsed_ms",
     "fit",
@@ -94,6 +95,7 @@ __all__ = [
     "remaining_text",
     "request_text",
     "screen_lines",
+    "state_text",
     "status_line",
     "status_marker",
     "task_block",
@@ -125,7 +127,7 @@ __getattr__, __dir__ = lazy_names(
         "_views.cost_report": "COST_KEYS CostKey CostRow cost_csv cost_records cost_rows cost_table",
         "_views.fleet_table": "FLEET_SORTS FleetRow FleetSort fleet_lines",
         "_views.listing": "task_fact_lines task_list_lines",
-        "_views.live_tree": "LiveTask brief_line task_block",
+        "_views.live_tree": "LiveTask brief_line doing_text task_block",
         "_views.messages": "Message MessageLog arguments_in calls_of messages_of text_of",
         "_views.model_text": "task_text",
         "_views.quantities": "age_text clock_text cost_text duration_text instant_text",
@@ -139,6 +141,6 @@ __getattr__, __dir__ = lazy_names(
         "_views.transcript": "Transcript transcript_lines",
         "_views.tree": "status_marker",
         "_views.verification": "check_text verified_line",
-        "_views.work_facts": "CONCERNS Concern concern_of quiet_ms",
+        "_views.work_facts": "CONCERNS Concern concern_of quiet_ms state_text",
     },
 )

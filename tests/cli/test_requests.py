@@ -115,7 +115,8 @@ def test_without_a_terminal_the_run_says_how_to_answer_and_another_process_does(
     assert (request["tool"], request["arguments"]) == ("bash", '{"command":"git push"}')
     assert f"Asks ({request['id']}): bash" in shown
     assert re.search(rf"(?m)^asks +bash .*\({request['id']}\)$", shown)
-    assert f"running, asks ({request['id']}), " in tasks
+    assert " · asks, pid " in tasks
+    assert f" · Asks ({request['id']}): bash git push" in tasks
     assert listed.startswith(f"{request['id']} task (")
     assert (answered.returncode, answered.stdout.split(":")[0]) == (0, f"{request['id']} approved [terminal]")
     assert ohm("requests").stdout == "No subagent waits for an answer.\n"

@@ -19,10 +19,13 @@ if TYPE_CHECKING:
 
 
 def finished_lines(task: Task, *, width: int, theme: Theme = PLAIN, below: Sequence[LiveTask] = ()) -> list[str]:
-    """Return the lines of a task: prompt, tool calls, how it ended; without the answer. Of each task below it, one."""
-    now_ms, is_patient = system_clock(), not all(one.task.is_terminal for one in below)
-    lines = task_block(LiveTask(task, is_patient=is_patient), now_ms=now_ms, width=width, theme=theme)
-    return [*lines, *(brief_line(one, now_ms=now_ms, width=width, theme=theme) for one in below)]
+    """Return the lines of a task: prompt, tool calls, how it ended; without the answer.
+
+    With tasks below it, one line each, below a line of what all of them came to.
+    """
+    top = LiveTask(task, is_patient=not all(one.task.is_terminal for one in below))
+    lines = _block(top, below, width, theme)
+    return [_sum([top, *below], width, theme), *lines] if below else lines
 
 
 def print_finished(task: Task, theme: Theme) -> None:
@@ -39,12 +42,22 @@ def print_batch(tasks: Sequence[LiveTask], theme: Theme, *, after: Callable[[Tas
     tops = [at for at, one in enumerate(tasks) if not one.depth]
     blocks = [tasks[start:end] for start, end in zip(tops, [*tops[1:], len(tasks)], strict=True)]
     now_ms, columns = system_clock(), width()
-    if len(blocks) > 1:
-        print_styled(painted(total_spans(tasks, now_ms=now_ms), columns, theme))
+    if len(tasks) > 1:
+        print_styled(_sum(tasks, columns, theme))
     for top, *below in blocks:
-        print_styled("\n".join(finished_lines(top.task, width=columns, theme=theme, below=below)))
+        print_styled("\n".join(_block(top, below, columns, theme)))
     for top, *_ in blocks:
         print_styled("\n" + task_line(top, now_ms=now_ms, width=columns, theme=theme) if len(blocks) > 1 else "")
         if said := top.task.output or top.task.text.strip():
             print_prose(said)
         after(top.task)
+
+
+def _sum(tasks: Sequence[LiveTask], width: int, theme: Theme) -> str:
+    return painted(total_spans(tasks, now_ms=system_clock()), width, theme)
+
+
+def _block(top: LiveTask, below: Sequence[LiveTask], width: int, theme: Theme) -> list[str]:
+    now_ms = system_clock()
+    lines = task_block(top, now_ms=now_ms, width=width, theme=theme)
+    return [*lines, *(brief_line(one, now_ms=now_ms, width=width, theme=theme) for one in below)]

@@ -10,7 +10,7 @@ from ohm_subagents._views.quantities import clock_text, cost_text, counted
 from ohm_subagents._views.spans import painted
 from ohm_subagents._views.task_texts import STATUS_TOKENS, elapsed_ms
 from ohm_subagents._views.tree import status_marker
-from ohm_subagents._views.work_facts import concern_of, quiet_ms
+from ohm_subagents._views.work_facts import concern_of, state_text
 from ohm_subagents.contract.listed_task import ListedTask  # noqa: TC001  the types of a public record are read at run time
 from ohm_subagents.contract.task import Task  # noqa: TC001  likewise
 from ohm_subagents.contract.usage import NOTHING_USED
@@ -106,9 +106,7 @@ def _key(row: FleetRow, sort: FleetSort, now_ms: int) -> tuple[float, str]:
 def _state(row: FleetRow, now_ms: int, *, is_patient: bool) -> str:
     """Return the state in words; a task that waits for one of its own (`is_patient`) is never quiet."""
     concern = None if row.work is None else concern_of(row.work, now_ms=now_ms, is_patient=is_patient)
-    if row.work is None or concern is None:
-        return row.task.status
-    return "asks" if concern == "waiting" else f"stuck for {clock_text(quiet_ms(row.work, now_ms=now_ms))}"
+    return row.task.status if row.work is None else state_text(row.work, concern, now_ms=now_ms)
 
 
 def _written(row: FleetRow, now_ms: int, *, is_patient: bool) -> tuple[str, ...]:

@@ -37,6 +37,7 @@ def task_list_lines(
     *,
     now_ms: int,
     short_id: str = "",
+    state: str = "",
     where: str = "",
     why: str = "",
     with_cost: bool = False,
@@ -45,8 +46,8 @@ def task_list_lines(
 ) -> tuple[str, str]:
     """`<marker> <id>  <type> · <description>`, then its status, age, duration, cost, error and usage; cut to `width`.
 
-    `short_id` is as much of its id as names it, `where` the process that runs it, `why` its error. `with_cost` tells
-    its usage in full, that of its tree, and what is left.
+    `short_id` is as much of its id as names it, `state` stands for the status, `where` is the process that runs
+    it, `why` its error, or what it does. `with_cost` tells its usage in full, that of its tree, and what is left.
     """
     taken_ms, token = elapsed_ms(task, now_ms=now_ms), STATUS_TOKENS[task.status]
     facts = [age_text(now_ms - task.created_ms)]
@@ -59,13 +60,14 @@ def task_list_lines(
     facts += [*([one_line(why[:_WHY_CHARS])] if why else []), *used]
     marker, title = status_marker(task.status, taken_ms), one_line(task_title(task.profile, task.description))
     head: list[Span] = [(token, marker), ("dim", f" {one_line(short_id or task.id)}"), ("", f" {title}")]
-    said: list[Span] = [("", "  "), (token, _status_text(task, where)), ("dim", " · " + " · ".join(facts))]
+    said: list[Span] = [("", "  "), (token, _status_text(task, where, state)), ("dim", " · " + " · ".join(facts))]
     return painted(head, width, theme), painted(said, width, theme)
 
 
-def _status_text(task: Task | ListedTask, where: str = "") -> str:
+def _status_text(task: Task | ListedTask, where: str = "", state: str = "") -> str:
     """Return the status, and the process that works on it, if that is named."""
-    return f"{task.status}, {one_line(where)}" if where and not task.is_terminal else task.status
+    said = state or task.status
+    return f"{said}, {one_line(where)}" if where and not task.is_terminal else said
 
 
 def task_fact_lines(task: Task, *, now_ms: int, where: str = "") -> list[str]:

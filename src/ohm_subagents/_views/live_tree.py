@@ -12,9 +12,9 @@ from ohm_subagents._views.quantities import duration_text, usage_parts
 from ohm_subagents._views.spans import Span, painted, span_cells
 from ohm_subagents._views.task_texts import STATUS_TOKENS, UPDATED, elapsed_ms, task_title
 from ohm_subagents._views.tool_calls import call_subject
-from ohm_subagents._views.tree import BLANK, BRANCH, DOWN, LAST, MIN_WIDTH, PREFIX, status_marker
+from ohm_subagents._views.tree import BLANK, BRANCH, DOWN, LAST, MIN_WIDTH, PREFIX, SPINNER, status_marker
 from ohm_subagents._views.verification import verified_line
-from ohm_subagents._views.work_facts import work_facts
+from ohm_subagents._views.work_facts import concern_of, work_facts
 from ohm_subagents.contract.events import RequestHeld  # noqa: TC001  the types of a public record are read at run time
 from ohm_subagents.contract.task import UNAVAILABLE, Task
 
@@ -69,7 +69,7 @@ def task_block(
     """
     indent, width = "  " * live.depth, max(MIN_WIDTH, width)
     inner = max(MIN_WIDTH, width - len(indent)) - PREFIX
-    last = _last(live, inner, min(_SAID_LINES, max(1, (height - 1) // 2)))
+    last = _last(live, now_ms, inner, min(_SAID_LINES, max(1, (height - 1) // 2)))
     room = height - 1 - len(last)
     prompt = _prompt(live.task, inner, min(_PROMPT_LINES, room // 3))
     blocks = [*([prompt] if prompt else []), *_rows(live, now_ms, room - len(prompt)), last]
@@ -123,20 +123,34 @@ def _title(task: Task, room: int, *, with_kind: bool = True) -> list[Span]:
     return [*first, ("", fit(title, max(_LEAST_TITLE, room - span_cells(first))))]
 
 
+def doing_text(task: Task, *, now_ms: int, is_patient: bool = False) -> str:
+    """Return on one line what a task that works does now, or waits for."""
+    return "".join(text for _, text in _activity(LiveTask(task, is_patient=is_patient), now_ms)).lstrip(
+        f"{''.join(SPINNER)} "
+    )
+
+
 def _activity(live: LiveTask, now_ms: int) -> list[Span]:
     """Return what a task does now, or how it ended, on one line."""
     task = live.task
     if task.is_terminal:
-        message = task.error.message[:_SAID_CHARS] if task.error else (task.output or task.text).strip()[-_SAID_CHARS:]
-        token = "error" if task.error else "dim"
-        return [(token, one_line(message.split("\n", 1)[0]) if task.error else _newest_words(message))]
+        if task.error:
+            return [("error", one_line(task.error.message[:_SAID_CHARS].split("\n", 1)[0]))]
+        output = task.output[:_SAID_CHARS]
+        return [("dim", _first_words(output) if output.strip() else _newest_words(task.text.strip()[-_SAID_CHARS:]))]
     waiting = _waiting(live)
     if waiting:
         return waiting[0]
     opened = [call for call in seen_calls(task.activity.calls) if call.status is None]
     if opened:
         return call_row(opened[-1], task, now_ms=now_ms)
-    return [("dim", _newest_words(live.thinking or _said(task)) or "Working...")]
+    words = _newest_words(live.thinking or _said(task))
+    return [("dim", words)] if words else _idle(live, now_ms)
+
+
+def _first_words(text: str) -> str:
+    """Return the first line that has a word in it, without the marks of Markdown before it."""
+    return next((one_line(line.lstrip("#>*-+ \t")) for line in text.split("\n") if _WORD.search(line)), "")
 
 
 def _newest_words(text: str) -> str:
@@ -180,7 +194,7 @@ def _rows(live: LiveTask, now_ms: int, room: int) -> list[list[Line]]:
     return [*reversed(blocks), *notes]
 
 
-def _last(live: LiveTask, width: int, limit: int) -> list[list[Span]]:
+def _last(live: LiveTask, now_ms: int, width: int, limit: int) -> list[list[Span]]:
     """Return the end of what it says, and what it waits for or thinks; of a settled task how it ended."""
     task = live.task
     if task.is_terminal:
@@ -190,7 +204,12 @@ def _last(live: LiveTask, width: int, limit: int) -> list[list[Span]]:
         waiting = [[("dim", f"Thinking: {line}") for line in last_lines(one_line(live.thinking), width=width, limit=1)]]
     room = limit - len(waiting)
     said = last_lines(printable(_said(task)).strip(), width=width, limit=room) if room else []
-    return [*([("", line)] for line in said), *waiting] or [[("dim", "Working...")]]
+    return [*([("", line)] for line in said), *waiting] or [_idle(live, now_ms)]
+
+
+def _idle(live: LiveTask, now_ms: int) -> list[Span]:
+    is_stuck = concern_of(live.task, now_ms=now_ms, is_patient=live.is_patient) == "stuck"
+    return [("dim", "Says nothing." if is_stuck else "Working...")]
 
 
 def _ending(task: Task) -> list[Span]:

@@ -31,11 +31,12 @@ def work_facts(task: Task, *, now_ms: int, room: int, is_held: bool) -> list[Spa
     texts += [] if usage.cost_usd is None else [cost_text(usage.cost_usd)]
     left = "" if task.is_terminal else remaining_text(account, at_ms=now_ms)
     texts += [f"{left} left"] if left else []
-    texts += [counted(usage.tool_calls, "tool")] if usage.tool_calls else []
+    quiet = 0 if is_held else quiet_ms(task, now_ms=now_ms)
+    texts += [counted(usage.tool_calls, "tool")] if usage.tool_calls and not quiet else []
     texts += [f"{tokens:,} tokens"] if tokens else []
     texts += [one_line(f"{task.route.provider}/{task.route.model}")] if task.route.model != UNAVAILABLE else []
     spans: list[Span] = [("dim", f" · {_time(task, now_ms)}")]
-    if not is_held and (quiet := quiet_ms(task, now_ms=now_ms)):
+    if quiet:
         spans.append(("warning", f" · stuck for {clock_text(quiet)}"))
         room += span_cells(spans[1:])
     for text in texts:
@@ -59,6 +60,17 @@ def concern_of(task: Task, *, now_ms: int, is_patient: bool = False) -> Concern 
     if task.requests and task.status == "running":
         return "waiting"
     return "stuck" if not is_patient and quiet_ms(task, now_ms=now_ms) else None
+
+
+def state_text(task: Task, concern: Concern | None, *, now_ms: int) -> str:
+    """Return the status of a task, or why it needs somebody: `asks`, or for how long it has made no progress."""
+    match concern:
+        case "waiting":
+            return "asks"
+        case "stuck":
+            return f"stuck for {clock_text(quiet_ms(task, now_ms=now_ms))}"
+        case None:
+            return task.status
 
 
 def _time(task: Task, now_ms: int) -> str:

@@ -23,12 +23,13 @@ from ohm_subagents.commands import (
 from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.contract.task import Status
 from ohm_subagents.store import TaskQuery
-from ohm_subagents.views import CONCERNS, task_envelope, task_list_lines, total_line
+from ohm_subagents.views import CONCERNS, doing_text, state_text, task_envelope, task_list_lines, total_line
 
 if TYPE_CHECKING:
     from ohm_subagents.config import OhmConfig
     from ohm_subagents.contract import ListedTask
     from ohm_subagents.store import Store
+    from ohm_subagents.views import Concern
 
 STATES = frozenset({*get_args(Status), *CONCERNS})
 
@@ -51,7 +52,7 @@ async def print_tasks(
         print_text(_without(query, kept, store) if kept else f"No tasks are kept in '{store.place}'.")
     concerns = concerns_in(store) if any(task.status == "running" for task in shown) else {}
     for task in shown:
-        _print_listed(task, store, is_stuck=concerns.get(task.id) == "stuck", with_cost=with_cost)
+        _print_listed(task, store, concerns.get(task.id), with_cost=with_cost)
     if shown and with_cost:
         print_text(total_line(shown))
     if more:
@@ -81,13 +82,18 @@ def _without(query: TaskQuery, kept: int, store: Store) -> str:
     return f"No task in '{store.place}' has {wanted} (kept there: {kept})."
 
 
-def _print_listed(task: ListedTask, store: Store, *, is_stuck: bool, with_cost: bool) -> None:
+def _print_listed(task: ListedTask, store: Store, concern: Concern | None, *, with_cost: bool) -> None:
     found = store.get(task.id) if task.status in {"running", "failed"} else None
     whole = found.ok_value if isinstance(found, Ok) else None
-    asks = [] if whole is None or whole.is_terminal else [f"asks ({one.id})" for one in whole.requests]
-    why = "" if whole is None or whole.error is None else whole.error.message
-    where = ", ".join(filter(None, ["stuck" if is_stuck else "", *asks, owner_of(task, store)]))
-    lines = partial(task_list_lines, task, now_ms=system_clock(), where=where, why=why, with_cost=with_cost)
+    now_ms, state, why = system_clock(), "", ""
+    if whole is not None:
+        state = state_text(whole, concern, now_ms=now_ms)
+        why = (
+            doing_text(whole, now_ms=now_ms, is_patient=concern is None) if whole.error is None else whole.error.message
+        )
+    lines = partial(
+        task_list_lines, task, now_ms=now_ms, state=state, where=owner_of(task, store), why=why, with_cost=with_cost
+    )
     if is_terminal():
         print_styled("\n".join(lines(short_id=short_id(task.id, store), width=width(), theme=terminal_theme())))
     else:
