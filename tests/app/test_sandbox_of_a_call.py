@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable
     from contextlib import AbstractAsyncContextManager
 
-    from ohm_subagents.plugin import OhmError, Result, RunRequest, Sink
+    from ohm_subagents.plugin import JsonObject, OhmError, Result, RunRequest, Sink
     from ohm_subagents.sandbox import SandboxMode
 
 pytestmark = pytest.mark.anyio
@@ -53,6 +53,19 @@ class Teller:
 def opened(teller: Teller, sandbox: SandboxMode = "off") -> AbstractAsyncContextManager[Ohm]:
     subagents = {"sandbox": sandbox, "budget": {"depth": 3}}
     return Ohm.open(env=HERMETIC, config={"subagentBackend": "teller", "subagents": subagents}, plugins=[teller])
+
+
+async def test_the_tool_takes_a_sandbox_for_one_task_and_for_each_of_several() -> None:
+    one: JsonObject = {"subagent_type": "finder", "description": "d", "prompt": "p"}
+    async with opened(Teller()) as ohm:
+        single = await ohm.call("task", {"op": "start", **one, "sandbox": "required"})
+        several = await ohm.call("task", {"op": "start", "tasks": [{**one, "sandbox": "preferred"}, one]})
+        wrong = await ohm.call("task", {"op": "start", **one, "sandbox": "yes"})
+        sent = await ohm.call("task", {"op": "send", "id": "task_1", "prompt": "p", "sandbox": "required"})
+    assert single.details["output"] == "required"
+    assert [part in several.text for part in ("preferred", "off")] == [True, True]
+    assert "required, preferred or off" in wrong.text
+    assert "nothing is started without it" in sent.text
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,7 @@ WHERE = {
     "list_todos": ("list_todos", {}, ()),
 }
 """The doors of a parent agent, and the place of the argument in what is written at each."""
+KNOWN_OF_A_START = {"isolation": "none or clone", "sandbox": "required, preferred or off"}
 STARTING = ("a start", "a batch", "an item of a batch", "send", "a direct tool", "delegate", "a task of delegate")
 KEYS = st.from_regex(r"[a-z][a-z_]{2,11}[A-Z]?", fullmatch=True).filter(lambda key: not is_restraint(key, 1))
 VALUES = st.one_of(st.integers(), st.booleans(), st.text(max_size=5), st.lists(st.integers(), max_size=2), st.none())
@@ -130,20 +131,20 @@ async def test_an_argument_that_restrains_a_subagent_is_refused_where_it_counts_
             if key == "cwd" and where == "a task of delegate":
                 continue  # it takes one
             result = await ohm.call(tool, written(arguments, place, key, value))
-            is_known = key == "isolation" and where in {"a start", "an item of a batch"}
+            known = KNOWN_OF_A_START.get(key) if where in {"a start", "an item of a batch"} else None
             assert key in result.text, where
-            assert ("allowed: none or clone" if is_known else "nothing is started without it") in result.text, where
+            assert (f"allowed: {known}" if known else "nothing is started without it") in result.text, where
     assert backend.calls == []
 
 
 @pytest.mark.anyio
 async def test_what_asks_for_no_restraint_is_a_note_and_a_cancel_is_never_refused():
     async with opened() as ohm:
-        started = await ohm.call("task", START | {"isolation": None, "sandbox": False})
+        started = await ohm.call("task", START | {"isolation": None, "worktree": False})
         cancelled = await ohm.call("task", {"op": "cancel", "id": started.details["task_id"], "cwd": "/x"})
 
     assert started.details["status"] == "succeeded"
-    assert "Ignored unknown key 'sandbox'." in started.details["diagnostics"]
+    assert "Ignored unknown key 'worktree'." in started.details["diagnostics"]
     assert cancelled.details["op"] == "cancel"
     assert "Ignored unknown key 'cwd'." in cancelled.details["diagnostics"]
 

@@ -106,7 +106,7 @@ async def test_a_command_in_a_clone_changes_the_clone_and_not_the_files_that_it_
 
 
 async def test_a_home_and_a_tmp_of_its_own_can_be_written_and_leave_nothing(place: Place) -> None:
-    told = await place.ran('echo x > ~/new; echo y > "${TMPDIR:-/tmp}/new"; cat ~/new', sandbox="required")
+    told = await place.ran('echo x > ~/new; echo y > "${TMPDIR:-/tmp}/more"; cat ~/new', sandbox="required")
     assert told == "x"
     assert not (place.user / "new").exists()
 

@@ -25,6 +25,7 @@ from ohm_subagents.contract.commands import (
 from ohm_subagents.contract.requests import Answer, Approve, Deny
 from ohm_subagents.contract.requests import Text as AnswerText
 from ohm_subagents.contract.result import Err, Ok
+from ohm_subagents.contract.sandbox import SANDBOX_MODES, SandboxMode
 from ohm_subagents.contract.spelling import nearest_name
 from ohm_subagents.contract.workspace import Isolation, Land
 
@@ -83,6 +84,12 @@ def _isolation(value: object) -> object:
     raise PydanticCustomError("not_isolation", "none or clone")
 
 
+def _sandbox(value: object) -> object:
+    if value is None or value in SANDBOX_MODES:
+        return value
+    raise PydanticCustomError("not_sandbox", "required, preferred or off")
+
+
 def _land(value: object) -> object:
     if value is None or value in get_args(Land):
         return value
@@ -115,6 +122,7 @@ def _scope(value: object) -> object:
 
 
 LandWord = Annotated[Land | None, BeforeValidator(_land)]
+SandboxWord = Annotated[SandboxMode | None, BeforeValidator(_sandbox)]
 IsolationWord = Annotated[Isolation | None, BeforeValidator(_isolation)]
 Checks = Annotated[Acceptance | None, BeforeValidator(_checks)]
 Decision = Literal["approve", "deny", "text"]
@@ -145,6 +153,10 @@ class TaskFields(_Fields):
         default=None, description="clone: work on a clone of the files, whose changes are kept apart."
     )
 
+    sandbox: SandboxWord | None = Field(
+        default=None, description="required: its programs reach the working directory only, or do not run."
+    )
+
     land: LandWord | None = Field(
         default=None, description="clean: what it did in a clone lands when it has succeeded, where it fits."
     )
@@ -155,8 +167,14 @@ class TaskFields(_Fields):
 
     def item(self) -> StartItem:
         overrides = NO_OVERRIDES
-        if {self.model, self.isolation, self.land, self.accept} != {None}:
-            overrides = Overrides(model=self.model, isolation=self.isolation, land=self.land, accept=self.accept)
+        if {self.model, self.isolation, self.sandbox, self.land, self.accept} != {None}:
+            overrides = Overrides(
+                model=self.model,
+                isolation=self.isolation,
+                sandbox=self.sandbox,
+                land=self.land,
+                accept=self.accept,
+            )
         return StartItem(
             profile=self.subagent_type, description=self.description, prompt=self.prompt, overrides=overrides
         )
