@@ -125,6 +125,21 @@ async def test_its_shell_is_shown_and_its_session_is_continued(agent: str, tmp_p
     assert not [one for one in sent.details.get("diagnostics") or () if "session" in one]
 
 
+@pytest.mark.parametrize("agent", ["claude-acp"])  # the others differ by the names of their directories
+async def test_in_a_sandbox_its_shell_reads_no_secret_and_its_session_is_continued(agent: str, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("s3cret")
+    command = "up=..; cat $up/secret; echo x > $up/new; echo made > made"  # opencode asks about a path that it can read
+    with agent_model((f"={REAL[agent].shell}", {"command": command, "description": "look"})) as model:
+        async with opened(agent, model.url, tmp_path) as ohm:
+            handle = await ohm.start("reader", "Look.", sandbox="required")
+            events = [event async for event in handle.events()]
+            sent = await ohm.call("task", {"op": "send", "id": handle.id, "prompt": "And now?"})
+    assert "s3cret" not in next(one.text for one in events if one.kind == "tool_ended")
+    assert ((tmp_path / "work" / "made").read_text(), (tmp_path / "new").exists()) == ("made\n", False)
+    assert sent.details["output"] == END
+    assert not [one for one in sent.details.get("diagnostics") or () if "session" in one]
+
+
 async def test_codex_calls_the_child_tools_and_its_warnings_are_no_answer(tmp_path: Path) -> None:
     anybody = Profile(id="anybody", name="Anybody", summary="Does.", prompt="You do.")
     (tmp_path / "work").mkdir()
