@@ -92,7 +92,7 @@ def test_keys_sort_what_is_shown_live_and_end_it(ohm, ohm_process) -> None:
         another_process(ohm.root / "config"),
         on_terminal(ohm_process, "top") as (screen, shown),
     ):
-        screen.wait_for("sorted by time", "running  pid", "p · task_")
+        screen.wait_for("sorted by time", "running  ")
         screen.type("c")
         screen.wait_for("sorted by cost")
         screen.type("q")
