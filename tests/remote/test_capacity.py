@@ -88,6 +88,11 @@ def test_a_thousand_runners_do_again_what_is_recorded_of_the_first_of_a_million_
     assert anyio.run(part) == recorded(name)["part"]
 
 
+@pytest.mark.parametrize(("rate", "run_s", "slots"), [(0.0, 10.0, 5), (1.0, 10.0, 500), (2.0, 48.0, 1000)])
+def test_nobody_waits_where_there_is_far_more_room_than_work(rate, run_s, slots):
+    assert formulas().wait_p99_s(rate, run_s, slots) == 0
+
+
 @pytest.mark.parametrize("name", PLANS)
 def test_a_fleet_waits_as_long_as_the_formulas_say_and_loses_nothing(name):
     plan, told = PLANS[name], recorded(name)

@@ -279,7 +279,7 @@ async def test_a_runner_that_never_came_is_told_with_what_it_demands_of_a_node()
         here.is_down = True
         error = (await ohm.run("finder", "say")).unwrap_err()
     assert str(error).endswith(
-        'It starts only on a node that has {"labels": {"gpu": "a100"}}: `ray status` lists what waits for one.'
+        'It starts only on a node that has {"labels": {"gpu": "a100"}}, and waits in the cluster for one.'
     )
 
 

@@ -112,7 +112,7 @@ def with_demands(error: OhmError, options: RayOptions) -> OhmError:
     demands = {name: value for name, value in asked.items() if value}
     if not demands or error.code != ErrorCode.RUNNER_LOST:
         return error
-    hint = f"It starts only on a node that has {json.dumps(demands)}: `ray status` lists what waits for one."
+    hint = f"It starts only on a node that has {json.dumps(demands)}, and waits in the cluster for one."
     return replace(error, advice=f"{error.advice} {hint}")
 
 
