@@ -8,7 +8,8 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp_process import EXECUTABLE, INITIALIZED, META, NEW, OLD, call, initialize, mcp_process, place_of, request
 
-MOST_CPU_S = 0.5
+MOST_CPU_S = 1.0
+"""Twice what it takes on a slow machine, and less than the import of an agent loop."""
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def server(tmp_path_factory):
 
 
 @pytest.mark.parametrize("first", [initialize(), request(0, "server/discover", era=NEW)], ids=[OLD, NEW])
-def test_the_first_answer_costs_less_than_half_a_second(tmp_path, first):
+def test_the_first_answer_costs_little(tmp_path, first):
     with mcp_process(tmp_path) as server:
         server.write(first)
         answer = server.read()
