@@ -163,6 +163,17 @@ async def test_what_the_user_lists_may_be_read_and_changed(place: Place) -> None
     assert place.secret.read_text() == "s3cret"
 
 
+async def test_of_the_network_a_command_reaches_the_servers_that_the_user_lists(place: Place) -> None:
+    async with ModelServer(Say("x")) as other:
+        url = other.url.rstrip("/")
+        server = url.split("/")[2]
+        command = f"python3 -c \"import urllib.request as r; r.urlopen('{url}/none')\" 2>&1 | tail -1"
+        no_server = await place.ran(command, sandbox="required", sandboxRules={"network": ["pypi.org:443"]})
+        reached = await place.ran(command, sandbox="required", sandboxRules={"network": [server]})
+    assert "403" in no_server
+    assert "501" in reached
+
+
 async def test_a_file_has_at_most_the_size_that_is_allowed(place: Place) -> None:
     rules = {"fileMb": 1}
     await place.ran("head -c 3000000 /dev/zero > big", sandbox="required", sandboxRules=rules)

@@ -30,4 +30,8 @@ def sandbox_lines() -> Iterator[str]:
         yield f"{_WRONG} tried with {machine.mechanism}: a program can {', '.join(found)}"
     else:
         yield f"{OK} tried with {machine.mechanism}: a program cannot {', '.join(ATTEMPTS)}"
-    yield f"{OK} the network is on or off as a whole: no mechanism here keeps a program to hosts or ports"
+    yield (
+        f"{OK} of the network, programs can be kept to servers that `sandboxRules.network` lists"
+        if machine.mechanism == "bubblewrap"
+        else f"{MISSING} the network is on or off as a whole: only bubblewrap keeps programs to servers"
+    )

@@ -9,6 +9,8 @@ SandboxMode = Literal["required", "preferred", "off"]
 """`required` refuses to run without a sandbox, `preferred` runs without one where there is none and says so."""
 Mechanism = Literal["bubblewrap", "landlock"]
 """The means that hold a program."""
+Network = Literal["off", "on"] | tuple[str, ...]
+"""The network as a whole, or some of its servers, each `host:port`; `*.host:port` is every name below a host."""
 SANDBOX_MODES: Final[tuple[SandboxMode, ...]] = ("required", "preferred", "off")
 """All modes, the strictest first."""
 
@@ -23,8 +25,8 @@ def strictest(*modes: SandboxMode | None) -> SandboxMode:
 class SandboxRules:
     """The reach of a program in a sandbox, beside the system, which it may read, and the workspace."""
 
-    network: Literal["off", "on"] = "off"
-    """The network for the commands of `bash`; agents have it in any case."""
+    network: Network = "off"
+    """The network for the commands of `bash`; agents have all of it in any case."""
     read: tuple[str, ...] = ()
     """Files and directories that it may read besides."""
     write: tuple[str, ...] = ()

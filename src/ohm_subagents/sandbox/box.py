@@ -18,6 +18,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _SCRIPT: Final = Path(__file__).with_name("confinement.py")
+_LISTENING: Final = Path(__file__).with_name("listening.py")
+_PORT: Final = 18080
+"""The port of the proxy: each command has all ports of a network of its own."""
+_VARIABLES: Final = {
+    **dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), f"http://127.0.0.1:{_PORT}"),
+    **dict.fromkeys(("no_proxy", "NO_PROXY"), ""),
+    "NODE_USE_ENV_PROXY": "1",
+}
+"""By these, programs find a proxy; node does not look at them unless it is told to."""
 _MIB: Final = 1024 * 1024
 _WRAPPERS: Final[Mapping[Mechanism, int]] = {"bubblewrap": 2, "landlock": 0}
 
@@ -58,6 +67,8 @@ class Box:
     """Programs that it needs as they are installed, beside the one that is started."""
     has_network: bool = False
     """It may use the network, whatever the rules say."""
+    proxy: str = ""
+    """The socket of a `Proxy` by which it reaches some servers; empty for none."""
 
     def with_needs(
         self,
@@ -100,6 +111,9 @@ class Box:
             homes = tuple(dict.fromkeys((f"{self.home}", env.get("HOME") or f"{self.home}")))
             reach = Reach(homes, reads, self.copies, writes, self.is_online)
             own = {name: value for name, value in own.items() if name != "TMPDIR"}
+            if self.proxy and not self.is_online:
+                own |= _VARIABLES
+                inner = (sys.executable, "-I", "-S", f"{_LISTENING}", self.proxy, f"{_PORT}", *inner)
             inner = bubblewrapped(self.program, inner, reach, cwd=cwd, dies_with_us=dies_with_us)
         else:
             private = mkdtemp(prefix="home-", dir=folder)
@@ -115,18 +129,23 @@ class Box:
 
     @property
     def is_online(self) -> bool:
-        """It may use the network."""
+        """It may use the whole network."""
         return self.has_network or self.rules.network == "on"
 
     def _reads(self, program: str, env: Mapping[str, str]) -> tuple[str, ...]:
         tops = (path for top in TOPS for path in (visible(top) if self.mechanism == "landlock" else (top,)))
         needed = (path for one in (program, *self.programs) for path in installation(one))
         found = (path for path in (*programs(env), *needed) if not self.home.is_relative_to(path))
-        asked = (*self._expanded(self.rules.read), *self.reads, *self.copies, *(resolver() if self.is_online else ()))
+        asked = (*self._expanded(self.rules.read), *self.reads, *self.copies, *self._for_network())
         writable = self._writes()
         known = (*TOPS, *writable)
         own = (path for path in (*found, *asked) if not any(Path(path).is_relative_to(one) for one in known))
         return tuple(path for path in dict.fromkeys((*tops, *own)) if os.path.exists(path))
+
+    def _for_network(self) -> tuple[str, ...]:
+        if self.is_online:
+            return (*resolver(),)
+        return (self.proxy, f"{_LISTENING}") if self.proxy else ()
 
     def _writes(self) -> tuple[str, ...]:
         here = (f"{self.workspace}", os.path.realpath(self.workspace))

@@ -16,6 +16,7 @@ from ohm_subagents.contract.acceptance import CheckResult
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.sandbox.box import Box
 from ohm_subagents.sandbox.choice import box_for
+from ohm_subagents.sandbox.proxy import proxied
 from ohm_subagents.shell.process import Supervisor
 
 if TYPE_CHECKING:
@@ -96,10 +97,16 @@ class Checks:
         box = await self._box()
         if isinstance(box, Err):
             return CheckResult(check=f"{check}", verdict="not_run", why=box.err_value.message)
-        ran = await run_command(self._supervisor, check.target, self._request, seconds, box.ok_value)
+        ran = await self._ran(check.target, seconds, box.ok_value)
         if isinstance(ran, Err):
             return CheckResult(check=f"{check}", verdict="not_run", why=ran.err_value.message)
         return self._result(check, ran.ok_value)
+
+    async def _ran(self, line: str, seconds: float, box: Box | None) -> Result[Ran, OhmError]:
+        if box is None:
+            return await run_command(self._supervisor, line, self._request, seconds, None)
+        async with proxied(box) as reaching:
+            return await run_command(self._supervisor, line, self._request, seconds, reaching)
 
     async def _box(self) -> Result[Box | None, OhmError]:
         """Return the box of the run, in which a clone has all that it needs; that of one which starts no programs."""

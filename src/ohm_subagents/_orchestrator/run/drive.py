@@ -14,7 +14,7 @@ from ohm_subagents._orchestrator.call_context import current_context
 from ohm_subagents._orchestrator.finalization import concluded, correction, exhausted
 from ohm_subagents._orchestrator.run.approvals import Approvals
 from ohm_subagents._orchestrator.run.guard import RunGuard
-from ohm_subagents._orchestrator.run.held import box_of
+from ohm_subagents._orchestrator.run.held import box_of, run_held
 from ohm_subagents._orchestrator.run.parking import lineage, parked
 from ohm_subagents._orchestrator.run.results import checked_answer, failure_of, raised_in
 from ohm_subagents._orchestrator.run.run_request import assembled, run_request
@@ -245,7 +245,7 @@ class Driver:
             return held
         text = await assembled(prompt, live.inbox.notices)
         request = replace(run_request(live, plan, text, guard, sink), box=held.ok_value)
-        answer: object = await backend.run(request, sink)
+        answer: object = await run_held(backend, request, sink)
         return checked_answer(live, prompt, answer)
 
     def _remembered(self, isolation: Isolation) -> PassedCommands | None:
