@@ -1,5 +1,6 @@
 """Commands of one `Ohm` for a task of another are carried out there, once, and answered here."""
 
+import asyncio
 from contextlib import asynccontextmanager
 
 import anyio
@@ -274,3 +275,14 @@ async def test_the_events_of_a_task_whose_process_dies_end_with_what_became_of_i
                         process.kill()
     assert [each.kind for each in told[-4:]] == ["tool_started", "tool_ended", "run_ended", "task_settled"]
     assert told[-1].outcome.error.code == ErrorCode.REHYDRATED_INCOMPLETE
+
+
+async def test_a_task_that_no_command_is_for_wakes_nobody_when_it_settles(monkeypatch):
+    calls, loop = [], asyncio.get_running_loop()
+    call_soon = loop.call_soon_threadsafe
+    monkeypatch.setattr(loop, "call_soon_threadsafe", lambda *work: calls.append(work) or call_soon(*work))
+    async with Ohm.open(env=HERMETIC, config={"subagentBackend": "none"}) as ohm:
+        await ohm.run("finder", "p")
+        calls.clear()
+        assert (await ohm.run("finder", "p")).is_ok()
+        assert calls == []

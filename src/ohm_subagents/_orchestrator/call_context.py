@@ -58,11 +58,11 @@ class CallContext(NamedTuple):
     def of_start(self, budget: Budget | None, *, tasks: int) -> CallContext:
         """Return the context of one start of so many tasks, which have one more budget if there is one."""
         caller, level = self.child(budget, owner="the call"), self.level + 1
-        shares = None
         if tasks > 1 and caller.ledger.limits(level):
             rest = replace(caller.ledger.remaining(level), wall_ends_ms=None)  # time is not shared out
             shares = StartBudget(id=f"start_{token_hex(16)}", budget=rest.with_used(NOTHING_USED, now_ms=0))
-        return caller._replace(shares=shares)
+            return caller._replace(shares=shares)
+        return caller if caller.shares is None else caller._replace(shares=None)
 
     def child(self, budget: Budget | None, *, owner: str) -> CallContext:
         """Return the same context under one more budget; `owner` names it in error messages."""

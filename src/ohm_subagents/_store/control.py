@@ -56,9 +56,11 @@ class MemoryControl:
 
     def settle(self, task_id: TaskId) -> None:
         """Note that a task has settled: what nobody has taken is missed."""
-        for sent in self.left(task_id):
+        missed = self.left(task_id)
+        for sent in missed:
             self._forget(sent.id)
-        self._followers.wake()
+        if missed:
+            self._followers.wake()
 
     def _forget(self, command_id: str) -> None:
         self._sent.pop(command_id, None)

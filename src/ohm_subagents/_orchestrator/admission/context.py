@@ -221,9 +221,15 @@ class AdmissionContext:
 
     def _root(self, max_depth: int | None) -> CallContext:
         budget = self._root_budget if max_depth is None else self._rooted_budget(max_depth)
-        outside = TaskId(self.env.get(TASK_VARIABLE, ""))
-        clone = _clone_around(self.cwd, self.env.get(CLONE_VARIABLE, ""))
-        return root_context(budget, level=self.depth or 0, passes=self.above, outside=outside or None, clone=clone)
+        above = TaskId(self.env.get(TASK_VARIABLE, "")) or None
+        return root_context(budget, level=self.depth or 0, passes=self.above, outside=above, clone=self._clone_around)
+
+    @cached_property
+    def _clone_around(self) -> CloneOf | None:
+        """The clone that this process was started in as part of a run; None where it works elsewhere."""
+        top = self.env.get(CLONE_VARIABLE)
+        real = os.path.realpath(top) if top else None
+        return CloneOf(original=real, clone=real) if real and self.cwd.resolve().is_relative_to(real) else None
 
     @cached_property
     def _root_budget(self) -> Budget:
@@ -284,12 +290,6 @@ class AdmissionContext:
         """Return the ids that a caller may see, sorted."""
         roster = visible(self.catalog.profiles, self.config.subagents.permissions)
         return tuple(sorted(profile.id for profile in roster))
-
-
-def _clone_around(cwd: Path, top: str) -> CloneOf | None:
-    """Return the clone that this process was started in as part of a run; None where it works elsewhere."""
-    real = os.path.realpath(top)
-    return CloneOf(original=real, clone=real) if top and cwd.resolve().is_relative_to(real) else None
 
 
 def label(backend: str, specs: Mapping[str, BackendSpec]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ohm_subagents._orchestrator.admission import refusals
@@ -20,6 +19,7 @@ from ohm_subagents._orchestrator.admission.sourced_tools import SourcedTools, so
 from ohm_subagents._plugins.backends.interface import Capability
 from ohm_subagents._plugins.backends.request import RunSpec
 from ohm_subagents._policy.permissions import overruled
+from ohm_subagents.contract.activity import changed
 from ohm_subagents.contract.commands import NO_OVERRIDES
 from ohm_subagents.contract.limits import NO_BUDGET, LoopPolicy
 from ohm_subagents.contract.profile import FINALIZE, PermissionRequest, Profile
@@ -167,7 +167,7 @@ def plan(
     if refused is not None:
         return Err(ItemRejected(item=item, error=refused, profile=profile.id, invocation=item.invocation))
     planned = outline.plan.unwrap()
-    spec = replace(planned.spec, description=item.description, is_one_shot=item.is_one_shot)
+    spec = changed(planned.spec, description=item.description, is_one_shot=item.is_one_shot)
     return Ok(planned._replace(item=item, spec=spec, unkept=context.unkept(item)))
 
 

@@ -244,7 +244,7 @@ class Driver:
         if isinstance(held, Err):
             return held
         text = await assembled(prompt, live.inbox.notices)
-        request = replace(run_request(live, plan, text, guard, sink), box=held.ok_value)
+        request = run_request(live, plan, text, guard, sink, box=held.ok_value)
         answer: object = await run_held(backend, request, sink)
         return checked_answer(live, prompt, answer)
 

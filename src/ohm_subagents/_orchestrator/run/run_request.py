@@ -13,6 +13,7 @@ from ohm_subagents._plugins.backends.request import Exchange, RunRequest, RunSpe
 from ohm_subagents._plugins.suites.ask_parent import UNBOUND, ask_tool
 from ohm_subagents._plugins.suites.finalization import finalize_tool
 from ohm_subagents._plugins.suites.restraint import restrained
+from ohm_subagents.contract.activity import maker
 from ohm_subagents.contract.text import encodable
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.ids import SessionId
     from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.task import Run
+    from ohm_subagents.sandbox.box import Box
+
+_request = maker(RunRequest)
 
 
 async def assembled(prompt: QueuedPrompt, notices: BudgetNotices | None) -> str:
@@ -41,10 +45,12 @@ async def assembled(prompt: QueuedPrompt, notices: BudgetNotices | None) -> str:
     return encodable("\n\n".join(filter(None, (preface, scarce, prompt.text))))
 
 
-def run_request(live: LiveTask, plan: Plan, text: str, guard: RunGuard, sink: RunSink) -> RunRequest:
+def run_request(
+    live: LiveTask, plan: Plan, text: str, guard: RunGuard, sink: RunSink, *, box: Box | None
+) -> RunRequest:
     """Return the request of the open run."""
     task = live.task
-    return RunRequest(
+    return _request(
         task_id=task.id,
         session_id=task.session_id,
         prompt=text,
@@ -55,6 +61,7 @@ def run_request(live: LiveTask, plan: Plan, text: str, guard: RunGuard, sink: Ru
         gate=guard.gate,
         depth=live.caller.level + 1,
         feed=feed_of(live.record) if plan.can_attach else None,
+        box=box,
     )
 
 

@@ -62,7 +62,7 @@ class Inbox(Protocol):
         return self.offered_to(lambda text, answer: answer(steer(text)), finish)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RunSpec:
     """The facts about the runs of a task that a backend may know.
 
@@ -99,7 +99,7 @@ class RunSpec:
     sandbox: Sandbox = NO_SANDBOX
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RunRequest:
     """One prompt for one backend. The fields of `spec` can be read here as well.
 
