@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     )
     from ohm_subagents._views.fleet_table import FLEET_SORTS, FleetRow, FleetSort, fleet_lines
     from ohm_subagents._views.listing import task_fact_lines, task_list_lines
-    from ohm_subagents._views.live_tree import LiveTask, brief_line, doing_text, task_block
+    from ohm_subagents._views.live_tree import LiveTask, brief_lines, doing_text, task_block
     from ohm_subagents._views.messages import Message, MessageLog, arguments_in, calls_of, messages_of, text_of
     from ohm_subagents._views.model_text import task_text
     from ohm_subagents._views.quantities import age_text, clock_text, cost_text, duration_text, instant_text
@@ -66,7 +66,7 @@ __all__ = [
     "answer_text",
     "arguments_in",
     "assistant_text",
-    "brief_line",
+    "brief_lines",
     "call_line",
     "calls_of",
     "cells",
@@ -127,7 +127,7 @@ __getattr__, __dir__ = lazy_names(
         "_views.cost_report": "COST_KEYS CostKey CostRow cost_csv cost_records cost_rows cost_table",
         "_views.fleet_table": "FLEET_SORTS FleetRow FleetSort fleet_lines",
         "_views.listing": "task_fact_lines task_list_lines",
-        "_views.live_tree": "LiveTask brief_line doing_text task_block",
+        "_views.live_tree": "LiveTask brief_lines doing_text task_block",
         "_views.messages": "Message MessageLog arguments_in calls_of messages_of text_of",
         "_views.model_text": "task_text",
         "_views.quantities": "age_text clock_text cost_text duration_text instant_text",

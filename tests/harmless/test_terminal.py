@@ -42,7 +42,7 @@ from ohm_subagents.views import (
     PLAIN,
     FleetRow,
     LiveTask,
-    brief_line,
+    brief_lines,
     cells,
     fleet_lines,
     screen_lines,
@@ -127,7 +127,7 @@ def drawn(task: Task, told: list[Recorded], width: int) -> list[str]:
     other = live._replace(task=queued_task("task_2"))
     return [
         *task_block(live, height=24, theme=PLAIN, **size),
-        brief_line(live, theme=PLAIN, **size),
+        *brief_lines([live], theme=PLAIN, **size),
         *screen_lines([live, other], height=24, theme=PLAIN, **size),
         *fleet_lines([FleetRow(ListedTask.of(task), name)], sort="time", height=10, theme=PLAIN, **size),
         *task_list_lines(ListedTask.of(task), where=name, theme=PLAIN, **size),

@@ -183,10 +183,13 @@ class TestShown:
         assert (root.usage.requests, root.tree_usage.requests) == (2, 6)
         assert {one.parent for one in listed[:-1]} == {root.id}
         (_, line), (_, below) = (task_list_lines(one, now_ms=0, with_cost=True) for one in (root, listed[0]))
-        assert "own: 2 requests · 200 tokens in (0 cached), 100 out · 1 tool call · $0.5000 · tree: 6 requests" in line
+        assert "own: $0.5000 · 2 requests · 200 tokens in (0 cached), 100 out · 1 tool call · tree: " in line
         assert "tree" not in below
-        assert total_line(listed).startswith("3 tasks in all: 6 requests · 600 tokens in")
-        assert any(fact.startswith("with below    6 requests") for fact in task_fact_lines(ohm.task(root.id), now_ms=0))
+        assert total_line(listed).startswith("3 tasks in all: $1.5000 · 6 requests · 600 tokens in")
+        assert any(
+            fact.startswith("with below    $1.5000 · 6 requests")
+            for fact in task_fact_lines(ohm.task(root.id), now_ms=0)
+        )
 
 
 async def test_what_is_left_is_in_the_list_with_costs_and_on_the_span(monkeypatch):
@@ -196,7 +199,7 @@ async def test_what_is_left_is_in_the_list_with_costs_and_on_the_span(monkeypatc
         listed = [one.unwrap() for one in nest.ohm.store.list(TaskQuery())]
 
     (_, line), (_, plain) = (task_list_lines(listed[-1], now_ms=0, with_cost=cost) for cost in (True, False))
-    assert line.endswith(" · left: 6 requests · 400 tokens · $1.0000 · 999 tasks")
+    assert line.endswith(" · left: $1.0000 · 6 requests · 400 tokens · 999 tasks")
     assert "left" not in plain
     root = spans.named("invoke_agent finder")[-1].attributes
     left = {name.removeprefix("ohm.remaining."): root[name] for name in root if name.startswith("ohm.remaining.")}

@@ -98,7 +98,7 @@ def test_what_is_known_of_a_task_is_a_line_each(failed) -> None:
         "route": "provider unavailable, model unavailable, runtime test-backend, route test-backend",
         "created": "1970-01-01 00:00:00 UTC, 2m ago",
         "worked": "3.0s in 1 run",
-        "usage": "2 requests · 900 tokens in (0 cached), 100 out · 1 tool call · $0.5000",
+        "usage": "$0.5000 · 2 requests · 900 tokens in (0 cached), 100 out · 1 tool call",
         "stopped by": "idle; the last progress was 3.0s before the end",
         "files": "a.py",
         "no answer": "only what it said so far, 4 characters",
@@ -124,3 +124,14 @@ def test_a_run_that_never_made_progress_says_so(running) -> None:
 def test_facts_carry_no_escape_sequences(running) -> None:
     task = running(TextDelta(text="t"), FileChanged(path="a\x1b[2J.py"))
     assert facts(task)["files"] == "a.py"
+
+
+def test_a_long_fact_goes_on_below_its_beginning(succeeded) -> None:
+    lines = task_fact_lines(succeeded("done"), now_ms=0, width=40)
+    [at] = [number for number, line in enumerate(lines) if line.startswith("route")]
+    assert lines[at : at + 2] == ["route         provider unavailable,", " " * 14 + "model unavailable, runtime"]
+    assert max(map(len, lines)) <= 40
+
+
+def test_the_error_is_told_below_the_status(failed) -> None:
+    assert list(facts(failed(TIMED_OUT)))[:3] == ["task", "status", "error"]

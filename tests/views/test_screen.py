@@ -44,7 +44,7 @@ from ohm_subagents.contract import (
     UsageAdded,
     apply,
 )
-from ohm_subagents.views import PLAIN, LiveTask, brief_line, screen_lines, task_block
+from ohm_subagents.views import PLAIN, LiveTask, brief_lines, screen_lines, task_block
 
 SCREENS = Path(__file__).with_name("screens.txt")
 NOW_MS = 75_000
@@ -185,7 +185,7 @@ def test_what_a_model_or_a_tool_says_is_shown_harmless_however_long_it_is(filler
     for made in (begun(*events, title=said[:400], prompt=said), failed(*events, title=said[:400])):
         live = LiveTask(made, thinking=said[:400])
         shown = task_block(live, now_ms=NOW_MS, width=80, height=24, theme=PLAIN)
-        shown.append(brief_line(live, now_ms=NOW_MS, width=80, theme=PLAIN))
+        shown.extend(brief_lines([live], now_ms=NOW_MS, width=80, theme=PLAIN))
         assert len(shown) <= 25
         assert all(line.isprintable() and cells(line) <= 80 for line in shown)
 
@@ -206,6 +206,14 @@ def test_an_unfinished_todo_list_is_counted() -> None:
 def test_a_task_that_does_nothing_for_long_says_so() -> None:
     (line,) = screen_lines([LiveTask(begun(*READ))], now_ms=120_000, width=100, height=1, theme=PLAIN)[:1]
     assert " · 1m 55s · stuck for 1m 51s" in line
+
+
+def test_a_call_that_failed_with_json_tells_why() -> None:
+    told = called(1, "edit", '[{"type": "missing", "msg": "Field required", "loc": ["path"]}]', "error", path="a.py")
+    assert any(
+        line.endswith("edit a.py · 2s · Field required")
+        for line in screen_lines([LiveTask(begun(*told))], now_ms=6_000, width=80, height=9, theme=PLAIN)
+    )
 
 
 if __name__ == "__main__":

@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
-from ohm_subagents.contract import Event, RunEnded, RunStarted, Succeeded, Task, TaskId, TaskSettled, apply
+from dataclasses import replace
+from decimal import Decimal
+
+from ohm_subagents.contract import (
+    AccountCharged,
+    Budget,
+    Event,
+    Remaining,
+    RunEnded,
+    RunStarted,
+    StartBudget,
+    Succeeded,
+    Task,
+    TaskId,
+    TaskSettled,
+    ToolStarted,
+    apply,
+)
 from ohm_subagents.contract.activity import Activity
 from ohm_subagents.contract.ids import SessionId
 from ohm_subagents.contract.task import Assignment, Route
@@ -47,7 +64,11 @@ def drawn(height: int, now_ms: int, chosen: str | None = None) -> list[str]:
 def test_those_that_run_stay_and_the_others_are_counted() -> None:
     first, *rows, last = drawn(5, 2_000)
     assert first.startswith("2 running · 6 queued · 3 done · ")
-    assert [row.partition(" · ")[0].split(maxsplit=1)[1] for row in rows] == ["queued 0", "at work 0", "at work 1"]
+    assert [row.partition(" · ")[0].split(maxsplit=1)[1].rstrip() for row in rows] == [
+        "queued 0",
+        "at work 0",
+        "at work 1",
+    ]
     assert last == "  … 8 more: 5 queued, 3 done"
 
 
@@ -57,3 +78,29 @@ def test_one_that_was_chosen_stays_too() -> None:
 
 def test_those_that_are_stuck_are_counted_apart() -> None:
     assert drawn(5, 60_000)[0].startswith("2 stuck · 6 queued · 3 done · ")
+
+
+def test_titles_and_times_are_below_each_other() -> None:
+    rows = drawn(14, 12_000)[1:]
+    assert {row.index(" · ") for row in rows} == {len("  … queued 0 ")}
+    assert len({row.index(" · ", 14) for row in rows}) == 1
+
+
+def test_the_newest_tool_call_takes_the_only_line_there_is_for_calls() -> None:
+    calls = [ToolStarted(call_id=f"{n}", tool="read", args=f'{{"path": "{n}.py"}}') for n in range(4)]
+    tasks = [told(f"at work {n}", RunStarted(prompt="p"), *calls) for n in range(3)]
+    shown = screen_lines(tasks, now_ms=1_500, width=80, height=10, theme=PLAIN)
+    assert [line.strip() for line in shown[2:4]] == ["├── ⠼ read 3.py", "╰── Working..."]
+
+
+def shared(number: int, left: str, start: str) -> LiveTask:
+    live = told(f"part {number}", RunStarted(prompt="p"), AccountCharged(remaining=Remaining(cost_usd=Decimal(left))))
+    assignment = replace(live.task.assignment, shares=StartBudget(id=start, budget=Budget(cost_usd=1)))
+    return LiveTask(replace(live.task, assignment=assignment))
+
+
+def test_the_first_line_tells_what_is_left_of_a_budget_that_all_share() -> None:
+    for start, is_told in (("a", True), ("b", False)):
+        tasks = [shared(1, "0.40", "a"), shared(2, "0.25", start)]
+        (first, *_) = screen_lines(tasks, now_ms=2_000, width=80, height=9, theme=PLAIN)
+        assert (" · $0.2500 left" in first) == is_told

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ohm_subagents._app.sources import system_clock
 from ohm_subagents._terminal.terminal import print_prose, print_styled, width
-from ohm_subagents._views.live_tree import LiveTask, brief_line, task_block, task_line
+from ohm_subagents._views.live_tree import LiveTask, brief_lines, task_block, task_line
 from ohm_subagents._views.screen import total_spans
 from ohm_subagents._views.spans import painted
 from ohm_subagents._views.theme import PLAIN
@@ -60,4 +60,4 @@ def _sum(tasks: Sequence[LiveTask], width: int, theme: Theme) -> str:
 def _block(top: LiveTask, below: Sequence[LiveTask], width: int, theme: Theme) -> list[str]:
     now_ms = system_clock()
     lines = task_block(top, now_ms=now_ms, width=width, theme=theme)
-    return [*lines, *(brief_line(one, now_ms=now_ms, width=width, theme=theme) for one in below)]
+    return [*lines, *brief_lines(below, now_ms=now_ms, width=width, theme=theme)]

@@ -56,26 +56,32 @@ def remaining_block(task: Task) -> RemainingBlock | None:
 
 
 def used_text(usage: Usage) -> str:
-    """Write requests, tokens, tool calls and cost, each only where there are any; empty if there are none."""
-    parts = [counted(usage.requests, "request")] if usage.requests else []
+    """Write cost, requests, tokens and tool calls, each only where there are any; empty if there are none."""
+    parts = [] if usage.cost_usd is None else [cost_text(usage.cost_usd)]
+    parts += [counted(usage.requests, "request")] if usage.requests else []
     if usage.input_tokens or usage.output_tokens:
         parts.append(f"{usage.input_tokens:,} tokens in ({usage.cached_tokens:,} cached), {usage.output_tokens:,} out")
-    parts += [counted(usage.tool_calls, "tool call")] if usage.tool_calls else []
-    return " · ".join(parts + ([] if usage.cost_usd is None else [cost_text(usage.cost_usd)]))
+    return " · ".join([*parts, *([counted(usage.tool_calls, "tool call")] if usage.tool_calls else [])])
 
 
 def remaining_text(account: Account | None, *, at_ms: int) -> str:
     """Write what is left of each budget of a task, in epoch milliseconds `at_ms`; empty where nothing limits it."""
     left = None if account is None else account.remaining
+    spawns = [] if left is None or left.spawns is None else [counted(left.spawns, "task")]
+    return " · ".join([*remaining_parts(account, at_ms=at_ms), *spawns])
+
+
+def remaining_parts(account: Account | None, *, at_ms: int) -> list[str]:
+    """Return what is left of each budget of a task, the money first; not how many tasks it may start."""
+    left = None if account is None else account.remaining
     if left is None:
-        return ""
+        return []
     wall_ms = left.wall_ms(at_ms)
-    parts = [] if left.requests is None else [counted(left.requests, "request")]
+    parts = [] if left.cost_usd is None else [cost_text(left.cost_usd)]
+    parts += [] if left.requests is None else [counted(left.requests, "request")]
     parts += [] if left.tokens is None else [f"{left.tokens:,} tokens"]
-    parts += [] if left.cost_usd is None else [cost_text(left.cost_usd)]
     parts += [] if left.tool_calls is None else [counted(left.tool_calls, "tool call")]
-    parts += [] if left.spawns is None else [counted(left.spawns, "task")]
-    return " · ".join(parts + ([] if wall_ms is None else [duration_text(wall_ms)]))
+    return parts if wall_ms is None else [*parts, duration_text(wall_ms)]
 
 
 def cost_text_of(task: ListedTask, *, now_ms: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 _GIST_CHARS: Final = 200
 _SLOW_MS: Final = 1_000
 _LIKE_JSON: Final = ('{"', "{\n", "[{", '["', "[\n")
+_WHY: Final = re.compile(r'"(?:msg|message|error|reason)": *"((?:[^"\\\\]|\\\\[^u])+)"')
+"""The reason in an error that is JSON; what is escaped in it by number is nothing to read."""
+_MOST_SEARCHED: Final = 10_000
 CHANGE_TOKENS: Final = {"+": "success", "-": "error"}
 
 
@@ -109,7 +113,8 @@ def _gist(text: str, status: ToolStatus | None) -> str:
     """Return one line about an output: itself if it is one, or how much it is; of a failure its first line."""
     said = text[:_GIST_CHARS].strip()
     if said.startswith(_LIKE_JSON):
-        return f"{len(text):,} characters"
+        why = _WHY.search(text[:_MOST_SEARCHED]) if status == "error" else None
+        return f"{len(text):,} characters" if why is None else one_line(why[1][:_GIST_CHARS])
     lines = text.strip().count("\n") + 1
     if lines == 1 or status == "error":
         return one_line(said.split("\n", 1)[0])

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.account import cost_text_of, remaining_text, used_text
-from ohm_subagents._views.cells import one_line, printable
+from ohm_subagents._views.cells import one_line, printable, wrap
 from ohm_subagents._views.launch import launch_lines
 from ohm_subagents._views.quantities import age_text, cost_text, counted, duration_text, instant_text, usage_parts
 from ohm_subagents._views.request_texts import request_text
@@ -70,11 +70,14 @@ def _status_text(task: Task | ListedTask, where: str = "", state: str = "") -> s
     return f"{said}, {one_line(where)}" if where and not task.is_terminal else said
 
 
-def task_fact_lines(task: Task, *, now_ms: int, where: str = "") -> list[str]:
-    """Write all facts of a task beside its prompt, tool calls and answer; what does not apply is left out."""
+def task_fact_lines(task: Task, *, now_ms: int, where: str = "", width: int = sys.maxsize) -> list[str]:
+    """Write all facts of a task beside its prompt, tool calls and answer; what does not apply is left out.
+
+    A fact that is longer than `width` goes on below its beginning.
+    """
     lines: list[str] = []
     for label, value in _facts(task, now_ms, where):
-        first, *following = printable(value).split("\n")
+        first, *following = wrap(printable(value), max(_LABEL, width - _LABEL))
         lines += [f"{label:<{_LABEL}}{first}", *(" " * _LABEL + line for line in following)]
     return lines
 
@@ -98,6 +101,8 @@ def _facts(task: Task, now_ms: int, where: str) -> Iterator[tuple[str, str]]:
 def _place(task: Task, where: str) -> Iterator[tuple[str, str]]:
     yield "task", task.id
     yield "status", _status_text(task, where)
+    if task.error is not None:
+        yield "error", f"{task.error} ({task.error.code})"
     if where == _NOBODY and task.assignment.outlives and task.launch is not None and not task.is_terminal:
         alone = "; until then its run goes on as far as it can alone" if task.runs else ""
         yield "waits for", f"the next program in {task.launch.cwd}, which takes it up{alone}"
@@ -133,8 +138,6 @@ def _results(task: Task) -> Iterator[tuple[str, str]]:
         yield "answer", f"{len(task.output):,} characters"
     elif said := task.text.strip():
         yield "no answer", f"only what it said so far, {len(said):,} characters"
-    if task.error is not None:
-        yield "error", f"{task.error} ({task.error.code})"
     for diagnostic in task.diagnostics:
         yield "diagnostic", str(diagnostic)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ohm_subagents._views.call_rows import call_row, change_rows, seen_calls
 from ohm_subagents._views.cells import fit, last_lines, one_line, printable, wrapped
-from ohm_subagents._views.quantities import duration_text, usage_parts
+from ohm_subagents._views.quantities import counted, duration_text, usage_parts
 from ohm_subagents._views.spans import Span, painted, span_cells
 from ohm_subagents._views.task_texts import STATUS_TOKENS, UPDATED, elapsed_ms, task_title
 from ohm_subagents._views.tool_calls import call_subject
@@ -19,7 +19,7 @@ from ohm_subagents.contract.events import RequestHeld  # noqa: TC001  the types 
 from ohm_subagents.contract.task import UNAVAILABLE, Task
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from ohm_subagents._views.theme import Theme
     from ohm_subagents.contract.requests import Request
@@ -90,18 +90,50 @@ def task_line(live: LiveTask, *, now_ms: int, width: int, theme: Theme, is_chose
     return painted([*head, *title, *tail], width, theme)
 
 
-def brief_line(
-    live: LiveTask, *, now_ms: int, width: int, theme: Theme, is_chosen: bool = False, with_kind: bool = True
-) -> str:
-    """Draw a task in one line with what it does now, or how it ended; without its type if others have the same."""
+def brief_lines(
+    tasks: Sequence[LiveTask],
+    *,
+    now_ms: int,
+    width: int,
+    theme: Theme,
+    chosen: str | None = None,
+    with_kind: bool = True,
+    with_left: bool = True,
+) -> list[str]:
+    """Draw tasks in a line each: the title and the time below each other, other numbers, and what each does or said.
+
+    `chosen` is the id of the task that is marked. Without `with_kind` no line tells a type, where all have the same;
+    without `with_left` none what is left, where all share that.
+    """
     width = max(MIN_WIDTH, width)
-    head, tail = _head(live, now_ms, is_chosen=is_chosen), _facts(live, now_ms, width // 3)
-    title = _title(live.task, max(_LEAST_TITLE, width * 2 // 5 - span_cells(head)), with_kind=with_kind)
-    return painted([*head, *title, *tail, ("dim", " · "), *_activity(live, now_ms)], width, theme)
+    heads = [_head(one, now_ms, is_chosen=one.task.id == chosen) for one in tasks]
+    titles = [
+        _title(one.task, max(_LEAST_TITLE, width * 2 // 5 - span_cells(head)), with_kind=with_kind)
+        for one, head in zip(tasks, heads, strict=True)
+    ]
+    named = [[*head, *title] for head, title in zip(heads, titles, strict=True)]
+    facts = [_facts(one, now_ms, width // 3, with_left=with_left) for one in tasks]
+    return [
+        painted([*cell, *numbers, ("dim", " · "), *_activity(one, now_ms)], width, theme)
+        for one, cell, numbers in zip(tasks, _as_wide(named), _aligned(facts), strict=True)
+    ]
 
 
-def _facts(live: LiveTask, now_ms: int, room: int) -> list[Span]:
-    return work_facts(live.task, now_ms=now_ms, room=room, is_held=live.held is not None or live.is_patient)
+def _as_wide(column: Sequence[list[Span]]) -> list[list[Span]]:
+    """Make each cell as wide as the widest."""
+    most = max(map(span_cells, column), default=0)
+    return [[*cell, ("", " " * (most - span_cells(cell)))] for cell in column]
+
+
+def _aligned(facts: Sequence[list[Span]]) -> list[list[Span]]:
+    """Let the times, which come first, end below each other."""
+    most = max((span_cells(spans[:1]) for spans in facts), default=0)
+    return [[(mark, f" · {text[3:]:>{most - 3}}"), *following] for (mark, text), *following in facts]
+
+
+def _facts(live: LiveTask, now_ms: int, room: int, *, with_left: bool = True) -> list[Span]:
+    is_held = live.held is not None or live.is_patient
+    return work_facts(live.task, now_ms=now_ms, room=room, is_held=is_held, with_left=with_left)
 
 
 def _head(live: LiveTask, now_ms: int, *, is_chosen: bool = False) -> list[Span]:
@@ -179,18 +211,19 @@ def _rows(live: LiveTask, now_ms: int, room: int) -> list[list[Line]]:
         [[("warning", f"! {one_line(one.text[:_SAID_CHARS])}")]] for one in said[: max(0, room - 2)]
     ]
     total, most = max(task.activity.usage.tool_calls, len(calls)), max(0, min(_MOST_ROWS, room - len(notes)))
-    if total > most == room - len(notes):
+    if total > most == room - len(notes) > 1:
         most -= 1  # for the note
     shown = calls[-most:] if most > 0 else []
     hidden = total - len(shown)
+    is_noted = hidden > 0 and room > len(notes) + len(shown)
     blocks: list[list[Line]] = []
-    spare = room - len(notes) - len(shown) - bool(hidden)
+    spare = max(0, room - len(notes) - len(shown) - is_noted)
     for call in reversed(shown):
         changes = change_rows(call, min(_CHANGED_LINES, spare))
         spare -= len(changes)
         blocks.append([call_row(call, task, now_ms=now_ms), *changes])
-    if hidden and room > len(notes):
-        blocks.append([[("dim", f"{UPDATED} {hidden} earlier tool call(s)")]])
+    if is_noted:
+        blocks.append([[("dim", f"{UPDATED} {counted(hidden, 'earlier tool call')}")]])
     return [*reversed(blocks), *notes]
 
 
@@ -198,7 +231,7 @@ def _last(live: LiveTask, now_ms: int, width: int, limit: int) -> list[list[Span
     """Return the end of what it says, and what it waits for or thinks; of a settled task how it ended."""
     task = live.task
     if task.is_terminal:
-        return [_ending(task)]
+        return [_ending(task, width)]
     waiting = _waiting(live)[:limit]
     if not waiting and live.thinking:
         waiting = [[("dim", f"Thinking: {line}") for line in last_lines(one_line(live.thinking), width=width, limit=1)]]
@@ -212,15 +245,18 @@ def _idle(live: LiveTask, now_ms: int) -> list[Span]:
     return [("dim", "Says nothing." if is_stuck else "Working...")]
 
 
-def _ending(task: Task) -> list[Span]:
+def _ending(task: Task, room: int) -> list[Span]:
+    """Return how a task ended and what it used; where there is no room, without its model, then without more."""
     route = task.route
-    who = route.runtime if route.model == UNAVAILABLE else f"{route.provider}/{route.model}"
-    parts = [one_line(who), *usage_parts(task.activity.usage)]
+    who = one_line(route.runtime if route.model == UNAVAILABLE else f"{route.provider}/{route.model}")
     said = f"{task.status.capitalize()} after {duration_text(elapsed_ms(task, now_ms=task.updated_ms))}"
     verified = verified_line(task)
     token = "success" if verified is not None and verified.startswith("passed") else "warning"
     checks: list[Span] = [(token, f" · checks {verified}")] if verified else []
-    return [(STATUS_TOKENS[task.status], said), *(("dim", f" · {part}") for part in parts), *checks]
+    parts: list[Span] = [("dim", f" · {part}") for part in (who, *usage_parts(task.activity.usage))]
+    while len(parts) > 1 and len(said) + span_cells([*parts, *checks]) > room:
+        del parts[0]
+    return [(STATUS_TOKENS[task.status], said), *parts, *checks]
 
 
 def _waiting(live: LiveTask) -> list[list[Span]]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._views.live_tree import brief_line, task_block
-from ohm_subagents._views.quantities import clock_text, usage_parts
+from ohm_subagents._views.live_tree import brief_lines, task_block
+from ohm_subagents._views.quantities import clock_text, cost_text, usage_parts
 from ohm_subagents._views.spans import painted
 from ohm_subagents._views.task_texts import STATUS_TOKENS, UPDATED
 from ohm_subagents._views.tree import MIN_WIDTH
@@ -45,15 +46,19 @@ def screen_lines(
     spare = (height - 1 - len(shown) - (len(shown) < len(tasks))) // max(1, active)
     with_kind = len({one.task.assignment.profile for one in tasks}) > 1
     lines = [painted(total_spans(tasks, now_ms=now_ms), max(MIN_WIDTH, width), theme)]
+    trees = {one.task.id for one in shown if spare > 1 and not one.task.is_terminal}
+    others = [one for one in shown if one.task.id not in trees]
+    briefs = brief_lines(
+        others, now_ms=now_ms, width=width, theme=theme, chosen=chosen, with_kind=with_kind, with_left=not _left(tasks)
+    )
+    brief = {one.task.id: line for one, line in zip(others, briefs, strict=True)}
     for one in shown:
-        is_tree = spare > 1 and not one.task.is_terminal
-        is_chosen = one.task.id == chosen
-        if is_tree:
-            lines += task_block(one, now_ms=now_ms, width=width, height=1 + spare, theme=theme, is_chosen=is_chosen)
-        else:
-            lines.append(
-                brief_line(one, now_ms=now_ms, width=width, theme=theme, is_chosen=is_chosen, with_kind=with_kind)
+        if one.task.id in trees:
+            lines += task_block(
+                one, now_ms=now_ms, width=width, height=1 + spare, theme=theme, is_chosen=one.task.id == chosen
             )
+        else:
+            lines.append(brief[one.task.id])
     seen = {one.task.id for one in shown}
     if rest := [one for one in tasks if one.task.id not in seen]:
         told = ", ".join(text for _, text in _counted(rest, now_ms))
@@ -62,13 +67,27 @@ def screen_lines(
 
 
 def total_spans(tasks: Sequence[LiveTask], *, now_ms: int) -> list[Span]:
-    """Return how many tasks there are of each kind, and what they have used and taken in all."""
+    """Return how many tasks there are of each kind, what they have used and taken in all, and what is left for them."""
     parts = _counted(tasks, now_ms)
     used = sum((one.task.activity.usage for one in tasks), NOTHING_USED)
     began_ms = min((one.task.assignment.created_ms for one in tasks), default=now_ms)
     ended_ms = max((one.task.ended_ms or now_ms for one in tasks), default=now_ms)
-    parts += [("dim", part) for part in (clock_text(ended_ms - began_ms), *usage_parts(used))]
+    cost = [] if used.cost_usd is None else [cost_text(used.cost_usd)]
+    numbers = [clock_text(ended_ms - began_ms), *cost, *_left(tasks), *usage_parts(replace(used, cost_usd=None))]
+    parts += [("dim", number) for number in numbers]
     return [span for part in parts for span in (("dim", " · "), part)][1:]
+
+
+def _left(tasks: Sequence[LiveTask]) -> list[str]:
+    """Return the money that is left of the budget that all of them share, while one of them works."""
+    tops = [one.task for one in tasks if not one.depth]
+    shared = {None if one.assignment.shares is None else one.assignment.shares.id for one in tops}
+    accounts = (one.activity.account for one in tops)
+    left = [account.remaining for account in accounts if account is not None and account.remaining is not None]
+    costs = [one.cost_usd for one in left if one.cost_usd is not None]
+    is_one = len(tops) == 1 or (len(shared) == 1 and None not in shared)
+    works = any(not one.task.is_terminal for one in tasks)
+    return [f"{cost_text(min(costs))} left"] if is_one and works and costs else []
 
 
 def _counted(tasks: Sequence[LiveTask], now_ms: int) -> list[Span]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
-from ohm_subagents._views.account import remaining_text
+from ohm_subagents._views.account import remaining_parts
 from ohm_subagents._views.cells import one_line
 from ohm_subagents._views.quantities import clock_text, cost_text, counted
 from ohm_subagents._views.spans import span_cells
@@ -23,14 +23,15 @@ _QUIET_MS: Final = 30_000
 """A task that has made no progress for so long says so."""
 
 
-def work_facts(task: Task, *, now_ms: int, room: int, is_held: bool) -> list[Span]:
+def work_facts(task: Task, *, now_ms: int, room: int, is_held: bool, with_left: bool = True) -> list[Span]:
     """Return what is known of the work in numbers, as much as fits; first the time, and for how long it is stuck."""
     usage, account = task.activity.tree_usage, task.activity.account
     tokens = usage.input_tokens + usage.output_tokens
     texts = _todos(task)
     texts += [] if usage.cost_usd is None else [cost_text(usage.cost_usd)]
-    left = "" if task.is_terminal else remaining_text(account, at_ms=now_ms)
-    texts += [f"{left} left"] if left else []
+    texts += (
+        [] if task.is_terminal or not with_left else [f"{left} left" for left in remaining_parts(account, at_ms=now_ms)]
+    )
     quiet = 0 if is_held else quiet_ms(task, now_ms=now_ms)
     texts += [counted(usage.tool_calls, "tool")] if usage.tool_calls and not quiet else []
     texts += [f"{tokens:,} tokens"] if tokens else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -28,11 +29,9 @@ from ohm_subagents.store import TaskQuery
 from ohm_subagents.views import (
     PLAIN,
     LiveTask,
-    printable,
     task_envelope,
     task_fact_lines,
     transcript_lines,
-    wrap,
 )
 
 if TYPE_CHECKING:
@@ -75,9 +74,8 @@ async def _tree(task: Task, store: Store, _config: OhmConfig) -> int:
     """Print the task as `ohm run` leaves it, or draws it while it works; then the facts."""
     below = [*islice(_below(task.id, store, 1), _MOST_BELOW)]
     lines = finished_lines(task, width=width(), theme=_theme(), below=below)
-    facts = task_fact_lines(task, now_ms=system_clock(), where=owner_of(task, store))
-    if is_terminal():
-        facts = [line for fact in facts for line in wrap(printable(fact), width())]
+    columns = width() if is_terminal() else sys.maxsize
+    facts = task_fact_lines(task, now_ms=system_clock(), where=owner_of(task, store), width=columns)
     print_styled("\n".join([*lines, "", *facts]))
     return SUCCESS
 
