@@ -1,12 +1,19 @@
 """The part of `subagents` that is about the files of tasks."""
 
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
-from ohm_subagents._config.merge import CLONE_UNLESS_TRUSTED, ONLY_NEVER
+from ohm_subagents._config.merge import CLONE_UNLESS_TRUSTED, INTERSECT_UNLESS_TRUSTED, ONLY_NEVER
 from ohm_subagents._config.section import Section
+from ohm_subagents._config.values import text_of
 from ohm_subagents.contract.workspace import Isolation, Land
+
+PathPattern: TypeAlias = Annotated[
+    str,
+    BeforeValidator(text_of(r"(?!/|~|(.*/)?\.\.(/|$))[^\0]+", "a path or a pattern below the top of the repository")),
+]
+"""A path as git takes it by `:(glob)`."""
 
 
 class Workspaces(Section):
@@ -16,6 +23,11 @@ class Workspaces(Section):
         default="none",
         description="The files of subagents: those of their directory, or with `clone` for each task a clone of them, "
         "whose changes are kept apart; a profile and a call may ask for it too.",
+    )
+    clone_includes: Annotated[tuple[PathPattern, ...], INTERSECT_UNLESS_TRUSTED] = Field(
+        default=(),
+        description="Ignored files that a clone has all the same, such as `.env.test` or `node_modules`: paths and "
+        "patterns below the top of the repository. What a task changes in them is not kept.",
     )
     land: Annotated[Land | None, ONLY_NEVER] = Field(
         default=None,

@@ -15,6 +15,14 @@ _TOLD: Final = 20
 """At most so many conflicts are told."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cloning:
+    """The demand for a clone of the files of a task."""
+
+    includes: tuple[str, ...] = ()
+    """Patterns of ignored files that are in it all the same."""
+
+
 def strictest_landing(*said: Land | None) -> Land:
     """Return the landing that leaves the files alone most; `never` where nothing is said."""
     if "never" in said:

@@ -13,7 +13,7 @@ from anyio import to_thread
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.workspaces.failure import WorkspaceError, error_of
 from ohm_subagents.workspaces.snapshot import snapshot
-from ohm_subagents.workspaces.source import Source, is_repository
+from ohm_subagents.workspaces.source import Source, is_repository, read_small
 from ohm_subagents.workspaces.view import ATTRIBUTES, View, write_alternates
 
 if TYPE_CHECKING:
@@ -124,6 +124,7 @@ async def bundled(view: View, commit: str, *, without: tuple[str, ...] = ()) -> 
 def _prepare(git_dir: Path, origin: Source) -> None:
     (git_dir / "info").mkdir(exist_ok=True)
     (git_dir / "info" / "attributes").write_text(ATTRIBUTES)
+    (git_dir / "info" / "exclude").write_bytes(read_small(origin.common_dir / "info" / "exclude"))
     write_alternates(git_dir / "objects", (origin.objects,))
     with (git_dir / "config").open("a") as config:
         config.write(_USER)

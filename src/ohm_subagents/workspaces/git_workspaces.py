@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from hashlib import sha256
@@ -20,10 +20,11 @@ from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.workspaces.clone import Clone, OpenClone, bundled
 from ohm_subagents.workspaces.failure import WorkspaceError, error_of
 from ohm_subagents.workspaces.git import Git
+from ohm_subagents.workspaces.included import include
 from ohm_subagents.workspaces.interruption import is_interrupted, landing_alone, mended
 from ohm_subagents.workspaces.notes import read_note, write_note
 from ohm_subagents.workspaces.parent import Parent, changes, seen
-from ohm_subagents.workspaces.places import private_directory, remove
+from ohm_subagents.workspaces.places import directory_below, make_directory, private_directory, remove, within
 from ohm_subagents.workspaces.snapshot import head_of, snapshot
 from ohm_subagents.workspaces.source import Source, is_repository, source_of
 from ohm_subagents.workspaces.unkept import saved, set_aside
@@ -72,10 +73,10 @@ class GitWorkspaces:
                 if commit is None:
                     commit = (await snapshot(view, "Files that the task began with", head=await head_of(view))).commit
                     await view.run("update-ref", "--no-deref", ref + BASE, commit)
-                within = await to_thread.run_sync(_within, directory, view.source.top)
+                below = await to_thread.run_sync(within, directory, view.source.top)
         except (WorkspaceError, OSError) as why:
             return Err(error_of(why))
-        return Ok(Beginning(task=task, directory=directory, within=within, commit=commit))
+        return Ok(Beginning(task=task, directory=directory, within=below, commit=commit))
 
     async def bundle(self, beginning: Beginning) -> Result[bytes, OhmError]:
         """Return the files as a git bundle, for a clone anywhere. Their history is not in it."""
@@ -159,17 +160,23 @@ class GitWorkspaces:
             return [f"its repository ({error_of(why).message.rstrip('.')})"]
 
     @asynccontextmanager
-    async def clone(self, beginning: Beginning, name: str = "") -> AsyncGenerator[Result[OpenClone, OhmError]]:
+    async def clone(
+        self, beginning: Beginning, name: str = "", *, includes: Sequence[str] = ()
+    ) -> AsyncGenerator[Result[OpenClone, OhmError]]:
         """Hold a clone on the machine of the directory, whose objects it borrows.
 
         Those of one `name` are in the same place, one after the other, so that a program finds its session again.
+        Ignored files are in it that match one of `includes`; they are no part of its work.
         """
         async with self._held(name and sha256(name.encode()).hexdigest()[:16]) as place:
             opened = await self._opened(place, beginning.within, beginning)
             try:
                 if isinstance(opened, Ok):
+                    if includes:
+                        async with self._viewed(beginning.directory) as view:
+                            await include(view, includes, opened.ok_value.top)
                     await to_thread.run_sync(write_note, opened.ok_value.top.parent, beginning)
-            except OSError as why:
+            except (WorkspaceError, OSError) as why:
                 opened = Err(error_of(why))
             yield opened
 
@@ -191,7 +198,7 @@ class GitWorkspaces:
             else:
                 origin, base = await self._unpacked(begun, here / "origin")
             clone = await Clone.made(self._git, origin, base, here / "tree")
-            directory = await to_thread.run_sync(_below, clone.top, within)
+            directory = await to_thread.run_sync(directory_below, clone.top, within)
         except (WorkspaceError, OSError) as why:
             return Err(error_of(why))
         return Ok(OpenClone(clone.top, directory, partial(clone.work, here / "view"), borrows=(origin.objects,)))
@@ -250,13 +257,13 @@ class GitWorkspaces:
         top = await to_thread.run_sync(directory.resolve)
         ours = self._root / "repositories" / sha256(os.fsencode(top)).hexdigest()[:32]
         if not is_repository(ours):
-            await to_thread.run_sync(_make_directory, ours)
+            await to_thread.run_sync(make_directory, ours)
             await self._git.run("init", "-q", "--bare", "--template=", "-b", "main", f"{ours}", cwd=ours)
         return Source(top=top, git_dir=ours, common_dir=ours)
 
     async def _unpacked(self, bundle: bytes, origin: Path) -> tuple[Source, str]:
         """Make a repository of a bundle, and return it with the commit that the bundle is for."""
-        await to_thread.run_sync(_make_directory, origin)
+        await to_thread.run_sync(make_directory, origin)
         file = origin / "bundle"
         await to_thread.run_sync(file.write_bytes, bundle)
         base = (await self._git.run("bundle", "list-heads", f"{file}", cwd=origin)).line.partition(" ")[0]
@@ -276,23 +283,3 @@ _PLAINLY: Final = (*("-q", "--no-tags", "--no-write-fetch-head", "--no-auto-main
 
 async def _raise(why: Exception) -> bytes:
     raise why
-
-
-def _within(directory: Path, top: Path) -> str:
-    """Return a directory as it is called below another one; empty for the same."""
-    within = f"{directory.resolve().relative_to(top)}"
-    return "" if within == "." else within
-
-
-def _below(top: Path, within: str) -> Path:
-    """Return a directory in a clone, which is made if the files are in others."""
-    directory = (top / within).resolve()
-    if not directory.is_relative_to(top.resolve()):
-        outside = f"'{within}' is no directory of a workspace."
-        raise WorkspaceError(outside)
-    _make_directory(directory)
-    return directory
-
-
-def _make_directory(directory: Path) -> None:
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -57,3 +57,24 @@ def remove(directory: Path) -> None:
             folder.chmod(0o700)
             left += [Path(entry) for entry in os.scandir(folder) if entry.is_dir(follow_symlinks=False)]
     shutil.rmtree(directory, ignore_errors=True)
+
+
+def within(directory: Path, top: Path) -> str:
+    """Return a directory as it is called below another one; empty for the same."""
+    within = f"{directory.resolve().relative_to(top)}"
+    return "" if within == "." else within
+
+
+def directory_below(top: Path, within: str) -> Path:
+    """Return a directory in a clone, which is made if the files are in others."""
+    directory = (top / within).resolve()
+    if not directory.is_relative_to(top.resolve()):
+        outside = f"'{within}' is no directory of a workspace."
+        raise WorkspaceError(outside)
+    make_directory(directory)
+    return directory
+
+
+def make_directory(directory: Path) -> None:
+    """Make a private directory, and those above it."""
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)

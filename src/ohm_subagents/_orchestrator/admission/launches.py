@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ohm_subagents.contract.launch import LaunchRecord
+from ohm_subagents.contract.workspace import Cloning
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,11 +36,18 @@ class FileSettings(NamedTuple):
         isolation: a clone of its own, or none.
         land: the landing of what they do there.
         is_in_clone: the task that calls works in a clone, and so does this one.
+        includes: patterns of ignored files that a clone has all the same.
     """
 
     isolation: Isolation
     land: Land
     is_in_clone: bool
+    includes: tuple[str, ...] = ()
+
+    @property
+    def cloning(self) -> Cloning | None:
+        """The clone for the runs; None for none."""
+        return Cloning(includes=self.includes) if self.isolation == "clone" else None
 
 
 class Settings(NamedTuple):

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.limits import Budget, Clocks
     from ohm_subagents.contract.model_route import ModelRoute
     from ohm_subagents.contract.task import Task
-    from ohm_subagents.contract.workspace import Isolation
+    from ohm_subagents.contract.workspace import Cloning
 
 _NONE: Final[frozenset[Capability]] = frozenset()
 _NO_LOOP: Final = LoopPolicy()
@@ -62,7 +62,7 @@ class Plan(NamedTuple):
         route: the models that may do the work, the first one in `spec`; None where no other may.
         unkept: the options of the call that no store keeps (`Assignment.unkept`).
         launch: the record of all this that is kept with the task.
-        isolation: a clone of the files for its runs, or none.
+        cloning: the clone of the files for its runs; None for none.
         former: the settled task of the session that this one continues.
     """
 
@@ -79,7 +79,7 @@ class Plan(NamedTuple):
     unkept: tuple[str, ...] = ()
     route: ModelRoute | None = None
     launch: LaunchRecord | None = None
-    isolation: Isolation = "none"
+    cloning: Cloning | None = None
     former: Task | None = None
 
     @property
@@ -254,7 +254,7 @@ def _planned(
             sourced=sourced_tools(tools, context, spec),
             route=None if settings.named is None else settings.named.route,
             launch=context.launches.of(settings),
-            isolation=settings.files.isolation,
+            cloning=settings.files.cloning,
             former=former,
         )
     )

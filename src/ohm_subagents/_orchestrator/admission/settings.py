@@ -108,6 +108,7 @@ def settings_of(
                 isolation="none" if inherited.clone is not None else _isolation(asked, resolved, config),
                 land=_land(asked, resolved, config, inherited),
                 is_in_clone=inherited.clone is not None,
+                includes=config.subagents.clone_includes,
             ),
             ceiling=bounds.ceiling,
             accept=_accept(asked, profile),

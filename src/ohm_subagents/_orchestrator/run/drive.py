@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.backends.pool import BackendPool, Lease, Opened
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.outcome import Outcome
-    from ohm_subagents.contract.workspace import Isolation
+    from ohm_subagents.contract.workspace import Cloning
     from ohm_subagents.workspaces import GitWorkspaces
 
 OWNER_CLOSED = Cancelled(reason="The owner of the task was closed.")
@@ -223,15 +223,13 @@ class Driver:
         if demand is not None:
             from ohm_subagents._orchestrator.run.checked import CheckedBackend  # noqa: PLC0415  for checks
 
-            backend = CheckedBackend(
-                backend, demand, record=live.record, guard=guard, passed=self._remembered(plan.isolation)
-            )
+            backend = CheckedBackend(backend, demand, record=live.record, guard=guard, passed=self._remembered(plan))
         if plan.sourced is not None:
             from ohm_subagents._orchestrator.run.sourced_tools import SourcedBackend  # noqa: PLC0415  for MCP servers
 
             backend = SourcedBackend(backend, plan.sourced, live=live, guard=guard)
-        if plan.isolation == "clone":
-            isolated = self._isolated(backend, live, plan, guard)
+        if plan.cloning is not None:
+            isolated = self._isolated(backend, live, plan, plan.cloning, guard)
             if isinstance(isolated, Err):
                 return isolated
             backend = isolated.ok_value
@@ -248,9 +246,9 @@ class Driver:
         answer: object = await run_held(backend, request, sink)
         return checked_answer(live, prompt, answer)
 
-    def _remembered(self, isolation: Isolation) -> PassedCommands | None:
+    def _remembered(self, plan: Plan) -> PassedCommands | None:
         """Return what has passed in clones: of other files nobody knows who else changes them."""
-        if isolation == "none":
+        if plan.cloning is None:
             return None
         from ohm_subagents._orchestrator.acceptance.passed import PassedCommands  # noqa: PLC0415  for clones
 
@@ -258,7 +256,7 @@ class Driver:
         return self._passed
 
     def _isolated(
-        self, backend: Backend, live: LiveTask, plan: Plan, guard: RunGuard
+        self, backend: Backend, live: LiveTask, plan: Plan, cloning: Cloning, guard: RunGuard
     ) -> Result[IsolatedBackend, OhmError]:
         """Return the backend for a run in a clone, or why there can be none."""
         from ohm_subagents._orchestrator.run.isolated import IsolatedBackend  # noqa: PLC0415  most runs have no clone
@@ -268,7 +266,8 @@ class Driver:
         if isinstance(workspaces, Err):
             return workspaces
         self._workspaces = workspaces
-        return Ok(IsolatedBackend(backend, workspaces.ok_value, live=live, former=plan.former, guard=guard))
+        isolated = IsolatedBackend(backend, workspaces.ok_value, cloning, live=live, former=plan.former, guard=guard)
+        return Ok(isolated)
 
     def _with_model(self, plan: Plan) -> Plan:
         """Return the plan with the first model of its route that does not cool down."""

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.events import RunEvent
     from ohm_subagents.contract.profile import Decision
     from ohm_subagents.contract.task import Task
+    from ohm_subagents.contract.workspace import Cloning
     from ohm_subagents.workspaces import Beginning, GitWorkspaces, OpenClone, Parent
 
 _SHOWN: Final = 20
@@ -55,11 +56,19 @@ class IsolatedBackend:
     """
 
     def __init__(
-        self, backend: Backend, workspaces: GitWorkspaces, *, live: LiveTask, former: Task | None, guard: RunGuard
+        self,
+        backend: Backend,
+        workspaces: GitWorkspaces,
+        cloning: Cloning,
+        *,
+        live: LiveTask,
+        former: Task | None,
+        guard: RunGuard,
     ) -> None:
         """`former` is the settled task that this one continues."""
         self._backend = backend
         self._workspaces = workspaces
+        self._cloning = cloning
         self._live = live
         self._guard = guard
         self._after = "" if former is None else former.id
@@ -77,7 +86,8 @@ class IsolatedBackend:
             before = await self._workspaces.parent(request.cwd)
             if isinstance(before, Err):
                 return before
-            async with self._workspaces.clone(beginning, f"{beginning.top} {request.session_id}") as clone:
+            name, includes = f"{beginning.top} {request.session_id}", self._cloning.includes
+            async with self._workspaces.clone(beginning, name, includes=includes) as clone:
                 if isinstance(clone, Err):
                     return clone
                 has_begun = True

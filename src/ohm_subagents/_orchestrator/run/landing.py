@@ -27,7 +27,7 @@ async def landed(live: LiveTask, plan: Plan, approvals: Approvals) -> None:
     kept = live.task.activity.workspace
     land = "clean" if plan.launch is None else plan.launch.land
     if kept is None:
-        if plan.isolation == "none" and plan.item.overrides.land is not None:
+        if plan.cloning is None and plan.item.overrides.land is not None:
             _tell(live, f"land '{land}' has no effect: the task has worked on the files themselves, without a clone.")
         return
     if kept.landed == "clean":  # the run has changed nothing more
