@@ -178,7 +178,7 @@ async def test_what_cannot_be_a_workspace_is_said_in_a_sentence(workspaces, tmp_
         f"'{astray / '.git' / 'refs' / 'ohm'}' is a link, and leads out of the repository. Remove it."
     )
     assert await why(tmp_path / "gone") == f"'{tmp_path / 'gone'}' is not a directory."
-    assert await why(broken) == (f"'git cat-file' failed in '{broken}': Not a valid object name {'1' * 40}^{{commit}}.")
+    assert await why(broken) == f"'git log' failed in '{broken}': bad object {'1' * 40}."
 
 
 async def test_without_git_the_error_says_what_to_install(tmp_path):

@@ -48,11 +48,10 @@ class Clone:
         options = ("-q", "--template=", f"--object-format={origin.object_format}", "-b", origin.branch)
         await git.run("init", *options, f"{top}", cwd=top.parent)
         try:
-            await to_thread.run_sync(_prepare, top / ".git", origin)
+            await to_thread.run_sync(_prepare, top / ".git", origin, base)
         except OSError as error:
             unmade = f"No clone can be made at '{top}': {error.strerror or error}."
             raise WorkspaceError(unmade) from None
-        await git.run("update-ref", "HEAD", base, cwd=top)
         await git.run("-c", f"checkout.workers={_WRITERS}", "reset", "-q", "--hard", cwd=top)
         return cls(origin=origin, base=base, top=top, git=git)
 
@@ -63,7 +62,7 @@ class Clone:
         """
         view = await self._view(scratch)
         head = await view.commit("HEAD")
-        if head is None or await view.says("merge-base", "--is-ancestor", self.base, head) is None:
+        if head is None or (head != self.base and await self._has_left(view, head)):
             head = self.base
         try:
             taken = await snapshot(view, UNCOMMITTED, head=head)
@@ -71,9 +70,13 @@ class Clone:
             if not await to_thread.run_sync(_forget_index, view):
                 raise
             taken = await snapshot(view, UNCOMMITTED, head=head)
-        if taken.tree == (await view.run("rev-parse", f"{self.base}^{{tree}}")).line:
-            return b""
-        return await bundled(view, taken.commit, without=(f"^{self.base}",))
+        is_same = taken.commit == self.base
+        if head != self.base:
+            is_same = taken.tree == (await view.run("rev-parse", f"{self.base}^{{tree}}")).line
+        return b"" if is_same else await bundled(view, taken.commit, without=(f"^{self.base}",))
+
+    async def _has_left(self, view: View, head: str) -> bool:
+        return await view.says("merge-base", "--is-ancestor", self.base, head) is None
 
     async def _view(self, scratch: Path) -> View:
         """Look at the clone through settings of our own; its run may have written any into it, or removed it."""
@@ -121,7 +124,8 @@ async def bundled(view: View, commit: str, *, without: tuple[str, ...] = ()) -> 
     return await to_thread.run_sync(file.read_bytes)
 
 
-def _prepare(git_dir: Path, origin: Source) -> None:
+def _prepare(git_dir: Path, origin: Source, base: str) -> None:
+    (git_dir / "packed-refs").write_text(f"{base} refs/heads/{origin.branch}\n")
     (git_dir / "info").mkdir(exist_ok=True)
     (git_dir / "info" / "attributes").write_text(ATTRIBUTES)
     (git_dir / "info" / "exclude").write_bytes(read_small(origin.common_dir / "info" / "exclude"))

@@ -25,7 +25,7 @@ from ohm_subagents.workspaces.interruption import is_interrupted, landing_alone,
 from ohm_subagents.workspaces.notes import read_note, write_note
 from ohm_subagents.workspaces.parent import Parent, changes, seen
 from ohm_subagents.workspaces.places import directory_below, make_directory, private_directory, remove, within
-from ohm_subagents.workspaces.snapshot import head_of, snapshot
+from ohm_subagents.workspaces.snapshot import committed, head_of
 from ohm_subagents.workspaces.source import Source, is_repository, source_of
 from ohm_subagents.workspaces.unkept import saved, set_aside
 from ohm_subagents.workspaces.view import View
@@ -66,17 +66,19 @@ class GitWorkspaces:
         try:
             await self._sweep()
             async with self._viewed(directory) as view:
-                await forget_landed(view, is_gone)
-                commit = await view.commit(ref) or await view.commit(ref + BASE)
+                parent = await seen(view)
+                await forget_landed(view, parent.kept, is_gone)
+                commit = parent.kept.get(ref) or parent.kept.get(ref + BASE)
                 if commit is None and after:
-                    commit = await take_over(view, task, after)
+                    commit = await take_over(view, task, after, parent.kept)
                 if commit is None:
-                    commit = (await snapshot(view, "Files that the task began with", head=await head_of(view))).commit
+                    told = "Files that the task began with"
+                    commit = await committed(view, parent.tree, told, head=await head_of(view))
                     await view.run("update-ref", "--no-deref", ref + BASE, commit)
                 below = await to_thread.run_sync(within, directory, view.source.top)
         except (WorkspaceError, OSError) as why:
             return Err(error_of(why))
-        return Ok(Beginning(task=task, directory=directory, within=below, commit=commit))
+        return Ok(Beginning(task=task, directory=directory, within=below, commit=commit, parent=parent))
 
     async def bundle(self, beginning: Beginning) -> Result[bytes, OhmError]:
         """Return the files as a git bundle, for a clone anywhere. Their history is not in it."""
@@ -151,11 +153,13 @@ class GitWorkspaces:
         except (WorkspaceError, OSError) as why:
             return Err(error_of(why))
 
-    async def changed(self, directory: Path, before: Parent) -> list[str]:
-        """Name what of it has changed since, and has not landed."""
+    async def changed(self, beginning: Beginning) -> list[str]:
+        """Name what of it has changed since a task began, and has not landed."""
+        if beginning.parent is None:
+            return []
         try:
-            async with self._viewed(directory) as view:
-                return await changes(view, before)
+            async with self._viewed(beginning.directory) as view:
+                return await changes(view, beginning.parent)
         except (WorkspaceError, OSError) as why:
             return [f"its repository ({error_of(why).message.rstrip('.')})"]
 

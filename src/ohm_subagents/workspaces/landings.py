@@ -19,7 +19,7 @@ from ohm_subagents.workspaces.merging import merged
 from ohm_subagents.workspaces.places import remove
 from ohm_subagents.workspaces.replacement import JOURNAL, Change, Landed, Replacement, forget, take_back
 from ohm_subagents.workspaces.snapshot import head_of, snapshot
-from ohm_subagents.workspaces.work import BASE, LANDED, ref_of
+from ohm_subagents.workspaces.work import LANDED, forget_all, kept_of, ref_of
 from ohm_subagents.workspaces.working_files import ChangedMeanwhile, Version
 
 if TYPE_CHECKING:
@@ -58,8 +58,8 @@ class Landings:
         ref = ref_of(task)
         try:
             async with self._alone(directory, writes=False) as view:
-                work, landed = await view.commit(ref), await view.commit(ref + LANDED)
-                base = landed or await view.commit(ref + BASE)
+                work, base, landed = await kept_of(view, task)
+                base = landed or base
                 if work is None or base is None:
                     return Err(_nothing(task))
                 if work == landed:
@@ -72,17 +72,15 @@ class Landings:
 
     async def discard(self, directory: Path, task: str) -> Result[None, OhmError]:
         """Remove what is kept of a task that has not landed."""
-        ref = ref_of(task)
         try:
             async with self._alone(directory) as view:
-                work, landed = await view.commit(ref), await view.commit(ref + LANDED)
+                work, _, landed = await kept_of(view, task)
                 if work is None:
                     return Err(_nothing(task))
                 if work == landed:
                     told = f"The changes of task '{task}' have landed, and are in the files of its parent."
                     return Err(_refused(told, "Take them back there."))
-                for each in (ref + LANDED, ref + BASE, ref):
-                    await view.run("update-ref", "--no-deref", "-d", each)
+                await forget_all(view, task)
         except (WorkspaceError, OSError) as why:
             return Err(error_of(why))
         return Ok(None)
@@ -97,7 +95,8 @@ class Landings:
 
     async def _landed(self, view: View, landed: Landed, *, ref: str, base: str) -> Result[Landing, OhmError]:
         now = await snapshot(view, "Files of the parent", head=await head_of(view))
-        base_tree, work_tree = [(await view.run("rev-parse", f"{one}^{{tree}}")).line for one in (base, landed.commit)]
+        trees = await view.run("rev-parse", f"{base}^{{tree}}", f"{landed.commit}^{{tree}}")
+        base_tree, work_tree = trees.line.split()
         tree = await merged(view, base=base_tree, ours=now.tree, theirs=work_tree)
         if not isinstance(tree, str):
             return Ok(Landing(ref=ref, conflicts=tree))

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from ohm_subagents.workspaces.snapshot import snapshot
-from ohm_subagents.workspaces.work import BASE, LANDED, REFS
+from ohm_subagents.workspaces.snapshot import tree_of
+from ohm_subagents.workspaces.work import BASE, LANDED, REFS, refs_below
 
 if TYPE_CHECKING:
     from ohm_subagents.workspaces.view import View
-
-_FORMAT: Final = "%(refname) %(objectname)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,8 +22,8 @@ class Parent:
     """The branch, or the commit, that is checked out."""
     refs: Mapping[str, str]
     """Its references and their objects."""
-    landed: Mapping[str, str]
-    """The references of tasks whose changes it has, and these."""
+    kept: Mapping[str, str]
+    """The references of tasks, and their objects."""
     index: str
     """The SHA-256 of the entries of its index."""
     tree: str
@@ -34,16 +32,16 @@ class Parent:
 
 async def seen(view: View) -> Parent:
     """Look at the repository of a view."""
+    refs = await refs_below(view)
     head = (view.directory / "HEAD").read_text().strip()
-    listed = (await view.run("for-each-ref", f"--format={_FORMAT}")).stdout.decode("utf-8", "surrogateescape")
-    refs = [(name, to) for name, _, to in (line.partition(" ") for line in listed.splitlines())]
-    index = (await view.run("ls-files", "-s", "-z")).stdout if view.has_index() else b""
+    checked_out = None if view.has_index() else await view.says("rev-parse", "-q", "--verify", "HEAD")
+    index, tree = await tree_of(view, head=checked_out)
     return Parent(
         head=head,
-        refs={name: to for name, to in refs if not name.startswith(REFS)},
-        landed={name: to for name, to in refs if name.startswith(REFS) and name.endswith(LANDED)},
+        refs={name: to for name, to in refs.items() if not name.startswith(REFS)},
+        kept={name: to for name, to in refs.items() if name.startswith(REFS)},
         index=sha256(index).hexdigest(),
-        tree=(await snapshot(view, "Files of the parent", head=None)).tree,
+        tree=tree,
     )
 
 
@@ -58,8 +56,9 @@ async def changes(view: View, before: Parent) -> list[str]:
     if now.tree == before.tree:
         return found
     landed: set[bytes] = set()
-    for name, commit in now.landed.items() - before.landed.items():
-        landed.update(await _differing(view, before.landed.get(name) or name.removesuffix(LANDED) + BASE, commit))
+    for name, commit in now.kept.items() - before.kept.items():
+        if name.endswith(LANDED):
+            landed.update(await _differing(view, before.kept.get(name) or name.removesuffix(LANDED) + BASE, commit))
     names = await _differing(view, before.tree, now.tree)
     return [*found, *(name.decode("utf-8", "backslashreplace") for name in names if name not in landed)]
 

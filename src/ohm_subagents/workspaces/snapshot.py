@@ -55,11 +55,8 @@ class _Changes:
 
 
 async def head_of(view: View) -> str | None:
-    """Return the commit of HEAD; None before the first one. Raises `WorkspaceError` if it is missing."""
-    head = await view.says("rev-parse", "-q", "--verify", "HEAD")
-    if head is not None:
-        await view.run("cat-file", "-e", f"{head}^{{commit}}")
-    return head
+    """Return the commit of HEAD, which may be missing; None before the first one."""
+    return await view.says("rev-parse", "-q", "--verify", "HEAD")
 
 
 async def snapshot(view: View, message: str, *, head: str | None) -> Snapshot:
@@ -68,24 +65,34 @@ async def snapshot(view: View, message: str, *, head: str | None) -> Snapshot:
     Ignored files are not in it. Files of nested repositories are, as files like any other. The same tree on the same
     commit is the same snapshot.
     """
+    _, tree = await tree_of(view, head=head)
+    return Snapshot(commit=await committed(view, tree, message, head=head), tree=tree)
+
+
+async def tree_of(view: View, *, head: str | None) -> tuple[bytes, str]:
+    """Return the entries of the index as it is, and the tree of the files: those of `head` where there is no index."""
     if not view.has_index():  # that of the source knows what has not changed
         await view.run("read-tree", head or "--empty")
-    changes = await _changes(view)
-    await to_thread.run_sync(_refuse_much, view.source.top, changes.files)
-    options = ("--add", "--remove", "--replace", "-z", "--stdin")
-    await view.run("update-index", *options, stdin=_joined(changes.files))
-    tree = (await view.run("write-tree")).line
+    index, changes = await _changes(view)
+    if changes.files:
+        await to_thread.run_sync(_refuse_much, view.source.top, changes.files)
+        options = ("--add", "--remove", "--replace", "-z", "--stdin")
+        await view.run("update-index", *options, stdin=_joined(changes.files))
+    return index, (await view.run("write-tree")).line
+
+
+async def committed(view: View, tree: str, message: str, *, head: str | None) -> str:
+    """Return a commit of a tree on top of `head`, or `head` itself if it has it. Raises `WorkspaceError` without it."""
     if head is None:
-        return Snapshot(commit=(await view.run("commit-tree", tree, "-m", message, date=_NO_DATE)).line, tree=tree)
+        return (await view.run("commit-tree", tree, "-m", message, date=_NO_DATE)).line
     tree_of_head, _, second = (await view.run("log", "-1", "--format=%T %ct", head)).line.partition(" ")
     if tree == tree_of_head:
-        return Snapshot(commit=head, tree=tree)
-    made = await view.run("commit-tree", tree, "-p", head, "-m", message, date=f"@{second} +0000")
-    return Snapshot(commit=made.line, tree=tree)
+        return head
+    return (await view.run("commit-tree", tree, "-p", head, "-m", message, date=f"@{second} +0000")).line
 
 
-async def _changes(view: View) -> _Changes:
-    """List what is to be added, in nested repositories too."""
+async def _changes(view: View) -> tuple[bytes, _Changes]:
+    """Return the entries of the index, and what is to be added, in nested repositories too."""
     changes = _Changes()
     index = (await view.run("ls-files", "-v", "-s", "-z")).stdout
     await _watch(view, index)
@@ -94,7 +101,7 @@ async def _changes(view: View) -> _Changes:
     changes.repositories.update(_GITLINK.findall(index))
     while changes.repositories:
         await _take_nested(view, changes, changes.repositories.pop())
-    return changes
+    return index, changes
 
 
 async def _watch(view: View, index: bytes) -> None:

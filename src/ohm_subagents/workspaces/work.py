@@ -6,12 +6,13 @@ import os
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import quote, unquote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
 
+    from ohm_subagents.workspaces.parent import Parent
     from ohm_subagents.workspaces.view import View
 
 REFS: Final = "refs/ohm/"
@@ -20,6 +21,7 @@ BASE: Final = ".base"
 LANDED: Final = ".landed"
 """After the name of a task: the commit of it whose changes the parent has."""
 _KINDS: Final = (LANDED, BASE, "")
+_FORMAT: Final = "--format=%(refname) %(objectname)"
 _MAX_NAME: Final = 200
 
 
@@ -35,12 +37,22 @@ class Beginning:
     """The same directory, below that of the repository; empty for the repository's own."""
     commit: str
     """The commit that has them: of a task that has changed some before, what it did."""
+    parent: Parent | None = None
+    """The parent as it was then; None where another process has begun."""
 
     @property
     def top(self) -> Path:
         """The directory of the repository."""
         real = self.directory.resolve()
         return real.parents[len(Path(self.within).parts) - 1] if self.within else real
+
+
+class Kept(NamedTuple):
+    """The commits that are kept of a task; None for none."""
+
+    work: str | None
+    base: str | None
+    landed: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,40 +79,60 @@ def ref_of(task: str) -> str:
     return REFS + (name if len(name) <= _MAX_NAME else sha256(task.encode()).hexdigest())
 
 
+async def refs_below(view: View, *names: str) -> dict[str, str]:
+    """Return these references, and those below them, with their objects; all without a name."""
+    told = (await view.run("for-each-ref", _FORMAT, *names)).stdout.decode("utf-8", "surrogateescape")
+    return {name: to for name, _, to in (line.partition(" ") for line in told.splitlines())}
+
+
+async def kept_of(view: View, task: str) -> Kept:
+    """Return the commits that are kept of a task."""
+    ref = ref_of(task)
+    refs = await refs_below(view, *(ref + kind for kind in _KINDS))
+    return Kept(work=refs.get(ref), base=refs.get(ref + BASE), landed=refs.get(ref + LANDED))
+
+
+async def forget_all(view: View, task: str) -> None:
+    """Remove all that is kept of a task."""
+    await view.run("update-ref", "--no-deref", "--stdin", stdin=_lines(f"delete {ref_of(task)}{one}" for one in _KINDS))
+
+
 async def work_of(view: View, task: str) -> Work | None:
     """Count what a task has changed; None if nothing is kept of it. A file that is not text has no lines."""
     ref = ref_of(task)
-    commit = await view.commit(ref)
+    commit, base, landed = await kept_of(view, task)
     if commit is None:
         return None
-    base = await view.commit(ref + BASE)
     told = await view.run("diff-tree", "-r", "--numstat", "-z", base, ref) if base is not None else None
     counts = [line.split(b"\t")[:2] for line in told.stdout.split(b"\0") if line] if told is not None else []
     added, removed = (sum(int(one[side]) for one in counts if one[side] != b"-") for side in (0, 1))
-    has_landed = commit == await view.commit(ref + LANDED)
+    has_landed = commit == landed
     return Work(base=base or "", ref=ref, files=len(counts), insertions=added, deletions=removed, has_landed=has_landed)
 
 
-async def forget_landed(view: View, is_gone: Callable[[str], bool]) -> None:
+async def forget_landed(view: View, refs: Mapping[str, str], is_gone: Callable[[str], bool]) -> None:
     """Remove what is kept of tasks that are gone, where all of it has landed; other work stays."""
-    told = await view.run("for-each-ref", "--format=%(refname) %(objectname)", REFS)
-    refs = dict(line.split(" ") for line in os.fsdecode(told.stdout).splitlines())
     names = [ref for ref, commit in refs.items() if refs.get(ref + LANDED) == commit]
     gone = [ref for ref in names if is_gone(unquote(ref.removeprefix(REFS)))]
-    lines = [f"delete {ref}{kind} {refs[ref + kind]}\n" for ref in gone for kind in _KINDS if ref + kind in refs]
-    if lines:
-        await view.ended("update-ref", "--no-deref", "--stdin", stdin=os.fsencode("".join(lines)))
+    found = [ref + kind for ref in gone for kind in _KINDS if ref + kind in refs]
+    if found:
+        stdin = _lines(f"delete {ref} {refs[ref]}" for ref in found)
+        await view.ended("update-ref", "--no-deref", "--stdin", stdin=stdin)
 
 
-async def take_over(view: View, task: str, former: str) -> str | None:
+async def take_over(view: View, task: str, former: str, refs: Mapping[str, str]) -> str | None:
     """Let a task go on with the work of the one that it continues, and return the commit.
 
     None if that has none, or none that has not landed: then the files have it.
     """
     mine, its = ref_of(task), ref_of(former)
-    commits = {kind: await view.commit(its + kind) for kind in (BASE, LANDED, "")}
+    commits = {kind: refs.get(its + kind) for kind in (BASE, LANDED, "")}
     if commits[""] in (None, commits[LANDED]) or commits[BASE] is None:
         return None
-    lines = "".join(f"update {mine}{kind} {commit}\n" for kind, commit in commits.items() if commit is not None)
-    await view.run("update-ref", "--no-deref", "--stdin", stdin=os.fsencode(lines))
+    stdin = _lines(f"update {mine}{kind} {commit}" for kind, commit in commits.items() if commit is not None)
+    await view.run("update-ref", "--no-deref", "--stdin", stdin=stdin)
     return commits[""]
+
+
+def _lines(commands: Iterable[str]) -> bytes:
+    return os.fsencode("".join(f"{one}\n" for one in commands))

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.profile import Decision
     from ohm_subagents.contract.task import Task
     from ohm_subagents.contract.workspace import Cloning
-    from ohm_subagents.workspaces import Beginning, GitWorkspaces, OpenClone, Parent
+    from ohm_subagents.workspaces import Beginning, GitWorkspaces, OpenClone
 
 _SHOWN: Final = 20
 """The changes of the parent that are named."""
@@ -83,9 +83,6 @@ class IsolatedBackend:
             if isinstance(begun, Err):
                 return begun
             beginning = begun.ok_value
-            before = await self._workspaces.parent(request.cwd)
-            if isinstance(before, Err):
-                return before
             name, includes = f"{beginning.top} {request.session_id}", self._cloning.includes
             async with self._workspaces.clone(beginning, name, includes=includes) as clone:
                 if isinstance(clone, Err):
@@ -93,7 +90,7 @@ class IsolatedBackend:
                 has_begun = True
                 watch = _Watch(sink, beginning.top)
                 result = await self._worked(request, watch, beginning, clone.ok_value)
-                return await self._checked(result, watch, beginning, before.ok_value)
+                return await self._checked(result, watch, beginning)
         finally:
             self._guard.resume()
             if not has_begun:
@@ -121,10 +118,10 @@ class IsolatedBackend:
         return result if lost is None or isinstance(result, Err) else Err(lost)
 
     async def _checked(
-        self, result: Result[RunOutput, OhmError], watch: _Watch, beginning: Beginning, before: Parent
+        self, result: Result[RunOutput, OhmError], watch: _Watch, beginning: Beginning
     ) -> Result[RunOutput, OhmError]:
         """Tell of what has changed in the files of the parent: an error if a call of the run has named them."""
-        changes = await self._workspaces.changed(beginning.directory, before)
+        changes = await self._workspaces.changed(beginning)
         if not changes:
             return result
         more = f" and {len(changes) - _SHOWN} more" if len(changes) > _SHOWN else ""
