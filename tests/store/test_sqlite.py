@@ -5,6 +5,7 @@ import sqlite3
 import threading
 from contextlib import AsyncExitStack
 
+import anyio
 import pytest
 from store_tasks import Clock, Hand, opened
 
@@ -274,6 +275,26 @@ async def test_a_disk_that_is_too_slow_costs_little_memory_and_no_event(registry
         assert after.activity.events == task.activity.events
         assert after.activity.event_total == task.activity.event_total == 2002
         assert len(await store.history(after)) == 2 + 2002 + 2
+
+
+async def test_all_who_flush_in_one_turn_of_the_event_loop_wait_for_one_transaction(registry, clock, monkeypatch):
+    from ohm_subagents._store import writer_queue
+
+    steps, commits = [], 0
+    monkeypatch.setattr(writer_queue, "LINGER_S", 60)  # or a slow turn has one more
+    async with registry(fault_point=steps.append) as store:
+        hand, known = Hand(store, clock), steps.count("after commit")
+
+        async def kept(number):
+            nonlocal commits
+            hand.settled(f"task_{number}")
+            await store.flush()
+            commits = steps.count("after commit") - known
+
+        async with anyio.create_task_group() as group:
+            for number in range(100):
+                group.start_soon(kept, number)
+    assert commits == 1
 
 
 async def test_a_write_that_fails_is_told_and_made_good_later(registry, clock, tmp_path):

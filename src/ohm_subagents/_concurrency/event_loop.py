@@ -54,6 +54,12 @@ def caller_from_threads() -> Callable[[Callable[[], object]], object]:
     return cast("Callable[[Callable[[], object]], object]", getattr(native, name))
 
 
+def call_next_turn(work: Callable[[], object]) -> None:
+    """Call a function in the next turn of this event loop, when all has run that is ready now."""
+    native, name = current_token().native_token, "call_soon" if on_asyncio() else "run_sync_soon"
+    getattr(native, name)(work)
+
+
 def is_being_cancelled() -> bool:
     """Return True while the current task is being stopped: by a scope of anyio, or on asyncio by its own `cancel`.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import anyio
 
-from ohm_subagents._concurrency.event_loop import caller_from_threads
+from ohm_subagents._concurrency.event_loop import call_next_turn, caller_from_threads
 from ohm_subagents._store.recovery import may_go_on, recovered, recovery_note
 from ohm_subagents._store.writer_queue import Takeover
 from ohm_subagents.contract.events import TaskSettled
@@ -43,6 +43,8 @@ class Saving(Generic[Other]):
         self._notes = notes
         self._clock = clock
         self._written_count = written_count
+        self._flushed: anyio.Event | None = None
+        """Set when all is written up to the end of this turn of the event loop; None while nobody waits for that."""
 
     def save(self, task: Task, event: Event) -> None:
         """Keep an event (`Store.save`)."""
@@ -73,9 +75,17 @@ class Saving(Generic[Other]):
         return settled
 
     async def flush(self) -> None:
-        """Wait until everything so far is written (`Store.flush`)."""
+        """Wait until everything so far is written (`Store.flush`): for all who ask in one turn of the loop, at once."""
         if self._written_count() >= self._queue.put_count:
             return
+        if self._flushed is None:
+            self._flushed = self._after_this_turn()
+        await self._flushed.wait()
+        if self._queue.is_ended:
+            self._notes.note_once("Tasks are kept in memory only: the thread that wrote them has ended.")
+
+    def _after_this_turn(self) -> anyio.Event:
+        """Have everything written that comes in this turn of the event loop; return what is set then."""
         written, call_soon = anyio.Event(), caller_from_threads()
 
         def wake() -> None:
@@ -84,7 +94,9 @@ class Saving(Generic[Other]):
             except RuntimeError:  # the event loop is closed: no one waits any more
                 return
 
-        self._queue.hurry(wake)
-        await written.wait()
-        if self._queue.is_ended:
-            self._notes.note_once("Tasks are kept in memory only: the thread that wrote them has ended.")
+        def write() -> None:
+            self._flushed = None
+            self._queue.hurry(wake)
+
+        call_next_turn(write)
+        return written
