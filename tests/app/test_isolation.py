@@ -91,11 +91,11 @@ async def test_a_directory_below_the_top_is_the_same_one_below_the_clone(tmp_pat
         ({"isolation": "clone"}, None, True),
         ({"isolation": "clone"}, "none", True),
         ({"isolation": "clone", "finder": {"isolation": "none"}}, None, False),
-        ({"isolation": "clone", "finder": {"isolation": "none"}}, "clone", True),
-        ({"finder": {"isolation": "clone"}}, "none", True),
+        pytest.param({"isolation": "clone", "finder": {"isolation": "none"}}, "clone", True, marks=pytest.mark.slow),
+        pytest.param({"finder": {"isolation": "clone"}}, "none", True, marks=pytest.mark.slow),
         ({"isolation": "clnoe"}, None, True),
-        ({"finder": {"isolatoin": "clone"}}, None, True),
-        ({"finder": {"isolation": None}}, None, False),
+        pytest.param({"finder": {"isolatoin": "clone"}}, None, True, marks=pytest.mark.slow),
+        pytest.param({"finder": {"isolation": None}}, None, False, marks=pytest.mark.slow),
     ],
 )
 async def test_a_clone_is_made_if_ohm_json_or_the_call_demands_it(tmp_path, parent, subagents, asked, is_cloned):

@@ -95,16 +95,16 @@ async def test_a_conflict_leaves_the_files_as_they_are_is_named_and_takes_no_ans
 @pytest.mark.parametrize(
     ("subagents", "asked", "landed"),
     [
-        ({}, None, "no"),
+        pytest.param({}, None, "no", marks=pytest.mark.slow),
         ({"land": "clean"}, None, "clean"),
-        ({"land": "clean"}, "never", "no"),
+        pytest.param({"land": "clean"}, "never", "no", marks=pytest.mark.slow),
         ({"land": "never"}, "clean", "no"),
         ({"land": "never", "finder": {"land": "clean"}}, None, "clean"),
-        ({"land": "clean", "finder": {"land": "never"}}, "clean", "no"),
-        ({"finder": {"land": "never"}}, "clean", "no"),
+        pytest.param({"land": "clean", "finder": {"land": "never"}}, "clean", "no", marks=pytest.mark.slow),
+        pytest.param({"finder": {"land": "never"}}, "clean", "no", marks=pytest.mark.slow),
         ({"land": "claen"}, "clean", "no"),
-        ({"finder": {"lnad": "never"}}, "clean", "no"),
-        ({"finder": {"land": None}}, "clean", "clean"),
+        pytest.param({"finder": {"lnad": "never"}}, "clean", "no", marks=pytest.mark.slow),
+        pytest.param({"finder": {"land": None}}, "clean", "clean", marks=pytest.mark.slow),
     ],
 )
 async def test_a_call_lands_its_work_unless_ohm_json_forbids_it(
@@ -116,7 +116,10 @@ async def test_a_call_lands_its_work_unless_ohm_json_forbids_it(
     assert ("land 'clean' has no effect" in f"{envelope.diagnostics}") == (asked == "clean" and landed == "no")
 
 
-@pytest.mark.parametrize(("said", "asked", "landed"), [("clean", None, "clean"), ("never", "clean", "no")])
+@pytest.mark.parametrize(
+    ("said", "asked", "landed"),
+    [pytest.param("clean", None, "clean", marks=pytest.mark.slow), ("never", "clean", "no")],
+)
 async def test_a_profile_lands_its_work_or_forbids_it(
     tmp_path: Path, parent: Path, said: str, asked: Any, landed: str
 ) -> None:

@@ -111,25 +111,27 @@ async def test_a_home_and_a_tmp_of_its_own_can_be_written_and_leave_nothing(plac
     assert not (place.user / "new").exists()
 
 
+ASKED = [
+    {"sandbox": "preferred"},
+    {"sandbox": "requierd"},
+    {"sandbox": "required", "project": {"sandbox": "off"}},
+    {"sandbx": "required"},
+    {"worker": {"sandbox": "required"}},
+    {"call": {"sandbox": "required"}},
+    {"project": {"sandbox": "required"}},
+    {"sandbox": "required", "call": {"sandbox": "off"}},
+    {"sandbox": "required", "worker": {"sandbox": "off"}},
+]
+
+
 @pytest.mark.parametrize(
-    "asked",
-    [
-        {"sandbox": "preferred"},
-        {"worker": {"sandbox": "required"}},
-        {"call": {"sandbox": "required"}},
-        {"project": {"sandbox": "required"}},
-        {"sandbox": "required", "call": {"sandbox": "off"}},
-        {"sandbox": "required", "worker": {"sandbox": "off"}},
-        {"sandbox": "required", "project": {"sandbox": "off"}},
-        {"sandbox": "requierd"},
-        {"sandbx": "required"},
-    ],
-    ids=str,
+    "asked", [*ASKED[:3], *(pytest.param(one, marks=pytest.mark.slow) for one in ASKED[3:])], ids=str
 )
 async def test_the_strictest_word_counts_and_one_that_is_unclear_requires(place: Place, asked: Any) -> None:
     assert "s3cret" not in await place.ran(f"cat {place.secret}", **asked)
 
 
+@pytest.mark.slow
 async def test_in_a_clone_the_sandbox_is_around_the_clone_and_git_works_there(place: Place) -> None:
     git = "git -c user.name=a -c user.email=a@b"
     first = f"git init -q && echo a > a && git add a && {git} commit -qm first"
@@ -141,6 +143,7 @@ async def test_in_a_clone_the_sandbox_is_around_the_clone_and_git_works_there(pl
     assert not (place.cwd / "where").exists()
 
 
+@pytest.mark.slow
 async def test_a_check_of_a_task_in_a_clone_is_in_the_same_sandbox(place: Place) -> None:
     repository(place.cwd, a="one\n")
     checks = ["run: git show HEAD:a", f"run: echo escaped > {place.cwd}/a || true", "run: echo mine > a"]
@@ -149,6 +152,7 @@ async def test_a_check_of_a_task_in_a_clone_is_in_the_same_sandbox(place: Place)
     assert (place.cwd / "a").read_text() == "one\n"
 
 
+@pytest.mark.slow
 async def test_a_profile_demands_a_sandbox(place: Place) -> None:
     place.profile("sandbox: required")
     assert "s3cret" not in await place.ran(f"cat {place.secret}", call={"sandbox": "off"})
@@ -163,6 +167,7 @@ async def test_what_the_user_lists_may_be_read_and_changed(place: Place) -> None
     assert place.secret.read_text() == "s3cret"
 
 
+@pytest.mark.slow
 async def test_of_the_network_a_command_reaches_the_servers_that_the_user_lists(place: Place) -> None:
     async with ModelServer(Say("x")) as other:
         url = other.url.rstrip("/")

@@ -98,7 +98,7 @@ async def test_a_command_reaches_a_server_that_is_named_through_http_and_through
             assert said == "/there?a=b of localhost"
 
 
-@pytest.mark.parametrize("way", ["http", "tunnel", "direct"])
+@pytest.mark.parametrize("way", [pytest.param("http", marks=pytest.mark.slow), "tunnel", "direct"])
 async def test_it_reaches_no_other_port_no_other_name_and_nothing_around_the_proxy(tmp_path: Path, way: str) -> None:
     with serving() as port:
         named = [f"localhost:{port}"] if way == "direct" else ["localhost:1", f"other:{port}", f"*.localhost:{port}"]
