@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 import tomllib
+from collections import Counter
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import pytest
 import ray_clusters
 import real_processes
 import recorded_cases
+import rewriting
 import trio.testing
 from advancing_loop import advancing
 
@@ -23,6 +25,8 @@ PROJECT = Path(__file__).parents[1] / "pyproject.toml"
 MEMORY = Path("/dev/shm")
 ROOM = 2**30
 """Bytes: several times what one run of all tests writes."""
+ALLOCATED = 20_000
+"""Objects after which the garbage collector looks: it would take a fifteenth of the time to look at modules again."""
 LONG_FIRST = ["store", "docs", "testing", "adapters", "cli", "mcp_server", "acp_server", "plugins", "app"]
 LONG_FIRST += ["backends", "suites"]
 
@@ -50,6 +54,7 @@ def pytest_configure(config):
     config.pluginmanager.register(ray_clusters)
     config.pluginmanager.register(real_processes)
     config.pluginmanager.register(recorded_cases)
+    config.pluginmanager.register(rewriting)
 
 
 def pytest_xdist_auto_num_workers():
@@ -76,18 +81,27 @@ def pytest_collection():
     finally:
         gc.enable()
         gc.freeze()
+        gc.set_threshold(ALLOCATED)
 
 
 @pytest.hookimpl(tryfirst=True)  # before what is slow is left out
 def pytest_collection_modifyitems(items):
-    """Leave to `slow` what is on trio as on asyncio, and begin with the folders whose tests take long.
+    """Leave to `slow` what is on trio as on asyncio, and what `sample` leaves to it.
 
-    So no long file is left to one worker at the end.
+    Begin with the folders whose tests take long, so no long file is left to one worker at the end.
     """
     names = {item.nodeid for item in items}
     for item in items:
         if "trio" in item.nodeid and item.nodeid.replace("trio", "asyncio") in names:
             item.add_marker("slow")
+    cases = Counter()
+    for item in items:
+        sample = item.get_closest_marker("sample")
+        if sample is not None and item.get_closest_marker("slow") is None:
+            function = item.nodeid.partition("[")[0]
+            if cases[function] % sample.args[0]:
+                item.add_marker("slow")
+            cases[function] += 1
     rank = {name: at for at, name in enumerate(LONG_FIRST)}
     items.sort(key=lambda item: min(rank.get(part, len(rank)) for part in item.nodeid.split("/")))
 

@@ -187,6 +187,7 @@ def test_a_framework_that_is_not_installed_is_named_with_what_to_do():
         assert told.endswith(f"This adapter needs {package}: pip install {package}")
 
 
+@pytest.mark.slow
 def test_no_framework_is_imported_before_an_adapter_is():
     script = """
 import sys

@@ -128,6 +128,7 @@ async def test_a_progress_callback_that_raises(error):
         assert (await ohm.call("task", PAYLOAD, on_update=on_update)).details["status"] == "succeeded"
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("error", RAISED)
 @pytest.mark.parametrize(
     "hook", ["ohm_backends", "ohm_models", "ohm_profiles", "ohm_observers", "ohm_tool_suites", "ohm_tool_row"]

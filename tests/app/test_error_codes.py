@@ -499,6 +499,7 @@ def test_every_code_has_a_way_to_come_about():
     assert TRIGGERS.keys() == {*ErrorCode}
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("code", list(ErrorCode))
 def test_a_caller_gets_the_code_with_its_category(code):
     loop = "trio" if code == ErrorCode.EVENT_LOOP_UNSUPPORTED else "asyncio"  # pydantic-ai runs on asyncio only

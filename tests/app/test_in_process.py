@@ -82,6 +82,7 @@ async def test_streamed_text_is_seen_before_the_answer_is_complete(tree):
         assert ohm.task(log.entries[0][0].id).output == "first second"
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("reply", "code"),
     [

@@ -58,6 +58,7 @@ CLASSES = {
 }
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("replies", "why"), CLASSES.values(), ids=CLASSES)
 async def test_each_class_of_failure_has_the_next_model_asked(tmp_path, replies, why):
     async with played(replies, [Say("whole", tokens=TOKENS)], tmp_path) as (ohm, first, second):

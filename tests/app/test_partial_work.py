@@ -221,6 +221,7 @@ async def test_a_scripted_backend_keeps_its_partial_work(way, tmp_path):
     check(way, *await stopped(way, cwd=tmp_path, config=config, plugins=[ActingBackend(Acting(way).act)]))
 
 
+@pytest.mark.sample(4)
 @every_way
 async def test_a_real_model_over_http_keeps_its_partial_work(way, tmp_path):
     async with ModelServer(served(way)) as server:

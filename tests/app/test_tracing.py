@@ -405,6 +405,7 @@ def test_a_command_of_ohm_is_in_the_span_that_its_environment_names(tmp_path):
     assert span["context"]["trace_id"] == f"0x{trace_id}"
 
 
+@pytest.mark.slow
 def test_opentelemetry_is_not_loaded_for_a_host_that_does_not_trace():
     script = """
 import sys

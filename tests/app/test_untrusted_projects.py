@@ -97,6 +97,7 @@ def told(ohm):
     return "\n".join(str(one) for one in ohm.diagnostics)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("kind", FOLDERS)
 @pytest.mark.parametrize("matter", ["", "tools: [bash, write, read]\n" + DEAR, "denied_tools: []", CODE])
 async def test_a_new_agent_reads_at_most_brings_no_code_and_chooses_no_model(place, kind, matter):

@@ -100,6 +100,7 @@ async def test_what_the_first_cannot_begin_the_second_runs(code):
     other.assert_done()
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("code", sorted({*ErrorCode} - BOOTSTRAP - UNANSWERED - {ErrorCode.TASK_ABORTED}))
 @one_loop
 async def test_any_other_error_is_the_answer(code):
@@ -381,6 +382,7 @@ async def test_where_the_second_cannot_begin_either_the_first_runs_the_last_reso
     ]
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("code", sorted({*ErrorCode} - {*ABSENT, ErrorCode.TASK_ABORTED}))
 @one_loop
 async def test_any_other_error_of_the_second_is_the_answer(code):

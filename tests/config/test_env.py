@@ -37,6 +37,7 @@ def test_an_integer_variable_sets_its_field_over_any_file(variable):
 NO_INTEGERS = ["3xyz", "2.9", "3.0", "1e3", "1_000", "1,000", "+5", "7 8", "abc", "0x3", "0", "00", "-1", ".5", "٣"]
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("text", [*NO_INTEGERS, "99999999999999999999", "9" * 5000])
 @pytest.mark.parametrize("variable", INTEGERS, ids=lambda one: one.name)
 def test_what_is_no_positive_integer_is_refused_and_the_default_is_kept(variable, text):

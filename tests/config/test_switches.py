@@ -18,6 +18,7 @@ def features(loaded) -> set[str]:
     return {name for name in FEATURES if loaded.config.features.is_on(name)}
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("value", NO_SWITCHES)
 @pytest.mark.parametrize("name", FEATURES)
 @pytest.mark.parametrize("who", ["user", "project"])

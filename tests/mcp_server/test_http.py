@@ -126,6 +126,7 @@ def test_a_second_request_with_an_id_in_use_is_refused(server):
     assert answer["result"]["isError"] is False
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("era", [OLD, NEW])
 def test_an_argument_of_50_mb_is_refused_and_the_next_request_is_answered(server, era):
     headers = opened(server) if era == OLD else modern(call(1, era=era))

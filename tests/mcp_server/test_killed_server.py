@@ -37,6 +37,7 @@ async def started(client):
     return answer.task_id if isinstance(answer, Created) else answer.meta["ohm/envelope"]["task_id"]
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(

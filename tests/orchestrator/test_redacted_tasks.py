@@ -148,6 +148,7 @@ LAST_WORDS = {
 }
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("suite", ["task", "single"])
 @pytest.mark.parametrize("kind", [TextDelta, ThinkingDelta])
 @pytest.mark.parametrize("last", LAST_WORDS.values(), ids=LAST_WORDS)

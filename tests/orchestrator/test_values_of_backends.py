@@ -122,6 +122,7 @@ async def suffers_nobody(place, misdeed, store):
 STORES = pytest.mark.parametrize("store", ["sqlite", "snapshot"])
 
 
+@pytest.mark.sample(4)
 @STORES
 @pytest.mark.parametrize(
     "error",
@@ -145,6 +146,7 @@ async def test_what_is_no_exception_costs_its_own_run(tmp_path, store, error):
     assert kept.text == "so far"
 
 
+@pytest.mark.sample(3)
 @STORES
 @pytest.mark.parametrize(
     ("answer", "told"),
@@ -173,6 +175,7 @@ async def test_an_answer_of_wrong_kinds_is_told_of_by_its_field(tmp_path, store,
     assert again["error_message"] == item["error_message"]
 
 
+@pytest.mark.sample(4)
 @STORES
 @pytest.mark.parametrize(
     "record",
@@ -358,6 +361,7 @@ def anything_in_any_field(name, store, loop, examples):
 LOOPS = pytest.mark.parametrize("loop", ["asyncio", "trio"])
 
 
+@pytest.mark.sample(2)
 @LOOPS
 @STORES
 def test_any_value_in_any_field_costs_nobody_else_anything(store, loop):

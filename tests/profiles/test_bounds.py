@@ -38,6 +38,7 @@ def test_brackets_that_are_nested_too_deeply_are_not_parsed(opening):
     assert isinstance(parse_yaml(f"x: {'[' * MAX_DEPTH}{']' * MAX_DEPTH}"), Ok)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     "entry", [{"model": "a/b"}, {"tools": ["read"]}, {"limits": {"softMs": 5}}, {"primary": True}, {}, 5]
 )

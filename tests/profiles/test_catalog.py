@@ -321,6 +321,7 @@ def test_a_catalogue_may_be_made_of_given_profiles():
     assert len(catalog.diagnostics) == 2
 
 
+@pytest.mark.slow
 def test_yaml_is_imported_only_when_a_file_of_somebody_is_read(tmp_path):
     code = f"""
 import sys

@@ -416,6 +416,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("piece", HOSTILE, ids=repr)
 def test_hostile_text_is_redacted_before_the_time_of_a_test_is_over(piece):
     """A quadratic rule takes minutes of work for this, as ours take a tenth of a second."""

@@ -72,6 +72,7 @@ def recorded(name):
     return json.loads(RECORDED.read_text())[name]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", SMALL)
 def test_a_fleet_does_again_what_is_recorded_of_it(name):
     assert anyio.run(played, name) == recorded(name)

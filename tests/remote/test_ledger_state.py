@@ -92,6 +92,7 @@ def test_a_ledger_whose_runs_are_over_knows_nothing_any_more():
     assert apply(granted(state, "k", 1)[0], DepositBudgets(owner="one", over=("k",))) == LedgerState()
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("seed", range(200))
 def test_no_more_than_the_limit_is_granted_by_both_in_whatever_order(seed):
     """The submitter keeps to what it may take; the ledger grants what is asked. Both together keep to the limit."""

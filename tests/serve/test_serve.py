@@ -164,6 +164,7 @@ async def test_a_configuration_that_cannot_be_read_is_told_and_not_taken_for_ano
     assert "store" not in f"{error}"
 
 
+@pytest.mark.slow
 @real_clocks_slow_on_trio
 async def test_a_program_gives_its_profiles_and_mcp_servers_to_its_server(desk):
     profile = Profile(id="adder", name="Adder", summary="", prompt="", tools=ToolPolicy(allowed=("mcp__calc__add",)))

@@ -54,6 +54,7 @@ DAMAGE = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("damage", DAMAGE)
 async def test_a_damaged_row_is_put_aside_and_told_and_its_neighbours_go_on(registry, clock, tmp_path, damage):
     async with registry() as store:
@@ -180,6 +181,7 @@ def anyio_backend(request):
     return request.param
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("files", "lost"), [(12, 1 / 3), pytest.param(None, 1 / 8, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("damage", [flipped_bit, flipped_bytes, zeroed_page])
 async def test_wherever_a_file_is_damaged_the_rest_of_it_is_there_and_what_is_lost_is_told(

@@ -79,6 +79,7 @@ async def test_without_a_database_tasks_are_kept_in_memory_and_the_reason_shows_
     assert "top-secret" not in str(diagnostic)
 
 
+@pytest.mark.slow
 async def test_the_place_of_a_store_shows_no_password(stores):
     async with stores.opened() as store:
         assert store.place.startswith("postgresql:///tmp/")

@@ -72,6 +72,7 @@ def comparable(task):
 NEWEST = st.sampled_from([1, 3, 120])
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(steps=STEPS, newest=NEWEST)
 def test_what_is_read_again_is_what_was_in_memory(tmp_path_factory, steps, newest) -> None:

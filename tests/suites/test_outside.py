@@ -56,6 +56,7 @@ def played(site: Path, *tests: str, suite: str = "") -> tuple[dict[str, int], st
     return {word: int(count) for count, word in counts}, done.stdout
 
 
+@pytest.mark.slow
 def test_todos_pass_their_recorded_cases_as_a_plugin_of_others(site) -> None:
     counts, report = played(site, CASES[0], suite="todos")
 

@@ -82,6 +82,7 @@ def check(shown, width):
     assert max(map(cells, shown.split("\n"))) <= width
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("suite", "env"), [*((suite, {}) for suite in CALLS), ("task", {"OHM_DEBUG": "true"})])
 async def test_no_view_of_a_suite_is_wider_than_asked_or_drives_the_terminal(suite, env, tmp_path):
     frames = []

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import pytest
 from cli_streams import asked
 
 from ohm_backend_cli import ohm_backends
@@ -37,6 +38,7 @@ def test_a_backend_of_the_same_agent_stays_open() -> None:
     assert [spec.open for spec in ohm_backends(one)] == [spec.open for spec in ohm_backends(other)]
 
 
+@pytest.mark.slow
 def test_asking_for_the_backends_loads_no_model_library_and_nothing_that_runs_an_agent() -> None:
     code = (
         "import sys, ohm_backend_cli; from ohm_subagents.plugin import BackendContext;"

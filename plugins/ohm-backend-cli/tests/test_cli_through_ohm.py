@@ -134,6 +134,7 @@ async def test_an_answer_comes_back_with_who_gave_it(stage: Stage) -> None:
     assert call["cwd"] == str(stage.here / "work")
 
 
+@pytest.mark.sample(5)
 async def test_it_sees_its_own_key_and_no_other(stage: Stage) -> None:
     stage.plays("shell")
     own = {"claude": "ANTHROPIC_API_KEY", "gemini": "GEMINI_API_KEY", "opencode": "FAKE_API_KEY"}
@@ -146,6 +147,7 @@ async def test_it_sees_its_own_key_and_no_other(stage: Stage) -> None:
     assert {"XAI_API_KEY", "OTHER"} & set(env) == set()
 
 
+@pytest.mark.sample(5)
 async def test_a_follow_up_continues_the_session_of_the_cli(stage: Stage) -> None:
     stage.plays("shell", "resumed")
     async with stage.ohm() as ohm:
@@ -169,6 +171,7 @@ def session_of(record: dict[str, Any]) -> str | None:
     return record.get("session_id") or record.get("thread_id") or record.get("sessionID")
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     ("case", "code"),
     [
@@ -191,6 +194,7 @@ async def test_a_failure_is_told_with_its_code(stage: Stage, case: str, code: Er
     assert error.message.startswith(stage.cli)
 
 
+@pytest.mark.sample(5)
 async def test_a_cli_that_dies_half_way_has_not_answered(stage: Stage) -> None:
     whole = (STREAMS / f"{VERSIONS[stage.cli]}-shell.jsonl").stat().st_size
     stage.plays("shell", kept=whole // 2)
@@ -218,6 +222,7 @@ async def test_a_command_that_is_not_there_is_one_sentence_with_how_to_install_i
     assert "npm install -g @anthropic-ai/claude-code" in outcome.err_value.advice
 
 
+@pytest.mark.sample(5)
 async def test_the_next_model_is_asked_when_the_first_one_fails(stage: Stage) -> None:
     stage.plays("http401", "shell")
     provider = MODELS[stage.cli].partition("/")[0]

@@ -47,6 +47,7 @@ def test_the_provider_is_gguf_and_needs_no_key(spec: ModelSpec) -> None:
     assert (spec.provider, spec.keys, spec.default_model) == ("gguf", (), None)
 
 
+@pytest.mark.slow
 def test_asking_for_the_hook_loads_neither_the_runtime_nor_pydantic_ai() -> None:
     code = (
         "import sys, ohm_local_model; list(ohm_local_model.ohm_models());"

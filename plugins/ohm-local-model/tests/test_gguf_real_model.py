@@ -63,6 +63,7 @@ async def test_an_answer_arrives_in_pieces_and_in_order(model: GgufModel) -> Non
     assert response.text is not None
 
 
+@pytest.mark.slow
 async def test_the_first_piece_is_there_before_the_last_is_made(model: GgufModel) -> None:
     async with model.request_stream(STORY, {"max_tokens": 200}, TEXT) as stream:
         _ = await anext(aiter(stream))
@@ -93,6 +94,7 @@ async def test_a_tool_that_may_be_chosen_is_one_of_those_offered(model: GgufMode
     assert call.tool_name in {"search", "list"}
 
 
+@pytest.mark.slow
 async def test_tool_choice_none_gives_text(model: GgufModel) -> None:
     offered = ModelRequestParameters(function_tools=[SEARCH])
     response = await model.request(
@@ -157,6 +159,7 @@ async def test_more_runs_than_slots_all_finish(model: GgufModel) -> None:
     assert [answer.usage.output_tokens for answer in answers] == [12, 12, 12]
 
 
+@pytest.mark.slow
 async def test_a_cancelled_answer_stops_and_the_engine_works_again(model: GgufModel) -> None:
     streams: list[StreamedResponse] = []
     with anyio.CancelScope() as scope:

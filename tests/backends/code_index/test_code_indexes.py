@@ -296,6 +296,7 @@ def words_of_nonsense(file: Path) -> None:
         connection.execute("UPDATE words_data SET block = x'0102030405'")
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     "damage",
     [
@@ -492,6 +493,7 @@ def python_that(does: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(sys, "executable", str(program))
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("order", ["small", "longer than a pipe"])
 @pytest.mark.parametrize("does", ["echo 'no libpython.so' >&2; exit 127", "kill -9 $$"], ids=["no library", "killed"])
 async def test_where_no_reader_starts_a_thread_reads_and_the_log_says_so_once(
@@ -529,6 +531,7 @@ async def test_a_reader_has_limits_of_memory_and_time_and_finds_its_shared_libra
     assert seen.read_text() == f"/opt/python/lib {2 << 30} 600\n"
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("module", ["ast", "json", "sqlite3", "zlib", "sitecustomize", "ohm_subagents"])
 async def test_nothing_of_the_tree_is_imported(tree, monkeypatch, module):
     tree.put(f"{module}.py", f"open({str(tree.root / 'imported')!r}, 'w')\n")

@@ -93,6 +93,7 @@ async def test_a_line_that_never_ends_is_not_kept(ending):
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000
 
 
+@pytest.mark.slow
 async def test_an_endless_answer_without_a_word_is_given_up(monkeypatch):
     monkeypatch.setattr(bounded_stream, "MAX_BYTES", 2**20)
     await refused(
@@ -107,6 +108,7 @@ BLOWN = [
 ]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "pack",
     [("gzip", gzip.compress), pytest.param(("deflate", zlib.compress), marks=pytest.mark.slow)],
@@ -125,6 +127,7 @@ def raw_deflate(data: bytes) -> bytes:
     return packer.compress(data) + packer.flush()
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     ("encoding", "pack"),
     [("gzip", gzip.compress), ("deflate", zlib.compress), ("deflate", raw_deflate), ("", bytes), ("identity", bytes)],
@@ -138,6 +141,7 @@ async def test_an_honest_answer_is_read_however_it_is_packed(encoding, pack):
         assert server.requests[0].headers["accept-encoding"] == "gzip, deflate"
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("encoding", ["br", "zstd", "gzip, gzip", "x" * 99])
 async def test_a_compression_that_nobody_asked_for_is_not_read(encoding):
     body = Body(b"x", headers=(("Content-Encoding", encoding),))
@@ -152,6 +156,7 @@ async def test_a_packed_answer_that_is_broken_is_a_failure_with_what_there_was()
         assert error(await backend.run(request(), log)).code == ErrorCode.PROVIDER_MALFORMED_RESPONSE
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("size", [2**18, 2000])
 async def test_an_answer_has_a_length_and_what_fits_is_kept(size):
     text = "ab c" * (size // 4)
@@ -195,6 +200,7 @@ async def test_brackets_in_a_text_are_no_values():
         assert answer(await backend.run(request(), EventLog())) == text
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("joiner", ["\u200d", "\ufeff"])
 @pytest.mark.parametrize("is_ascii", [True, False])
 async def test_invisible_characters_that_are_looked_at_one_by_one_are_few(joiner, is_ascii):
@@ -215,6 +221,7 @@ async def test_what_a_refusal_says_is_read_as_far_as_it_is_of_use():
         assert longest() < HELD_S, longest()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", ["application/json", "text/html"])
 async def test_a_reply_that_is_no_stream_has_a_size(kind):
     await refused(Body(b'{"a": 1}\n' * 200_000, kind), more_than(MAX_BODY_BYTES, "bytes in one answer"))

@@ -71,6 +71,7 @@ TABLE = [
 ]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("reply", "code", "says", "retryable"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE]
 )
@@ -85,6 +86,7 @@ async def test_a_failing_provider_is_a_typed_error(reply: Reply, code: ErrorCode
     assert failed.retryable is retryable
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("reply", [Status(500), Status(503), Status(429), Status(401), Drop()])
 async def test_a_failure_is_reported_after_one_attempt(reply: Reply) -> None:
     async with ModelServer(lambda _: reply) as server, opened(acme(server)) as backend:
@@ -100,6 +102,7 @@ async def test_a_refused_connection_is_a_connection_failure() -> None:
     assert failed.code == ErrorCode.PROVIDER_CONNECTION_FAILED
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("code", [400, 401, 403, 404, 429, 500])
 async def test_a_key_that_the_provider_repeats_is_never_shown(code: int) -> None:
     said = f"Bad key {KEY}, like sk-other-9876543210 or Bearer abcdef123456."
@@ -245,6 +248,7 @@ async def test_calls_with_one_id_are_calls_of_their_own():
     assert len({event.call_id for event in ended}) == 3
 
 
+@pytest.mark.sample(3)
 @pytest.mark.filterwarnings("ignore:Failed to extract usage", "ignore:Pydantic serializer warnings")
 @pytest.mark.parametrize("counted", [1.5, 100.0, 1e30, -3, 10**30, float("nan")])
 async def test_odd_counts_of_tokens_do_not_cost_an_answer(counted):

@@ -84,6 +84,7 @@ async def test_the_last_request_of_a_budget_can_hand_in_the_answer():
     assert f"the last request that the budget allows: call {FINALIZE} now" in asked[1].prompt
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("raw", "said"),
     [('{"status": "SUCC', "Invalid JSON"), ('"SUCCESS"', "an object"), ("[]", "an object"), ("null", "an object")],

@@ -202,6 +202,7 @@ async def test_without_a_gate_a_rate_limit_is_reported_at_once() -> None:
 QUOTA = Status(429, "You exceeded your current quota", error_code="insufficient_quota")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("reply", [Status(500), Status(401), QUOTA, Drop(), Say("half", Drop())])
 async def test_any_other_failure_is_reported_after_one_attempt(reply: Reply) -> None:
     gate = FakeGate(retries=9)

@@ -178,6 +178,7 @@ def test_the_backend_lacks_nothing_here() -> None:
     assert interactive_sdk_spec(offering()).lacks(InProcessOptions(), {}) is None
 
 
+@pytest.mark.slow
 def test_importing_the_backend_loads_no_sdk() -> None:
     code = (
         "import sys, ohm_subagents.backends.in_process.spec, ohm_subagents.backends.in_process.models, "

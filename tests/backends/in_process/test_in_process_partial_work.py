@@ -129,6 +129,7 @@ async def stopped_by(way: Way, cwd: Path, *, works_first: bool) -> Stopped:
     return Stopped(error.code, task, envelope.payload(), server.requests[-1], answer.details, asked)
 
 
+@pytest.mark.sample(3)
 @every_way
 async def test_the_envelope_has_what_was_done(way: Way, tmp_path: Path) -> None:
     stopped = await stopped_by(way, tmp_path, works_first=True)
@@ -146,6 +147,7 @@ async def test_the_envelope_has_what_was_done(way: Way, tmp_path: Path) -> None:
     assert stopped.task.activity.progress_ms >= stopped.task.started_ms
 
 
+@pytest.mark.sample(3)
 @every_way
 async def test_the_session_goes_on_with_what_was_said_and_done(way: Way, tmp_path: Path) -> None:
     stopped = await stopped_by(way, tmp_path, works_first=True)
@@ -161,6 +163,7 @@ async def test_the_session_goes_on_with_what_was_said_and_done(way: Way, tmp_pat
     ]
 
 
+@pytest.mark.sample(3)
 @every_way
 async def test_a_run_that_is_stopped_in_its_first_turn_is_continued_too(way: Way, tmp_path: Path) -> None:
     stopped = await stopped_by(way, tmp_path, works_first=False)

@@ -78,6 +78,7 @@ WRITTEN = {
 }
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("kind", WRITTEN)
 async def test_no_part_of_an_api_key_is_told_whatever_it_looks_like(agent_dir, kind):
     async with ModelServer(Status(401, "wrong key")) as server:

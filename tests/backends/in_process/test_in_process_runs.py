@@ -202,6 +202,7 @@ async def test_without_a_limit_a_long_run_goes_on_past_the_default_of_the_librar
         assert answer(await backend.run(request(child_tools=(look,)), EventLog())) == "Done."
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("thinking", "sent"), [("off", "none"), ("minimal", "minimal"), ("high", "high"), ("xhigh", "xhigh"), (None, None)]
 )
@@ -241,6 +242,7 @@ async def test_a_misspelt_thinking_level_is_said_even_when_no_such_model_opens(s
     ]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", ["m1", "qwen3:8b", "deepseek-r1:free", "phi3:mini", "llama:latest", "x:thinking"])
 async def test_a_name_with_a_colon_of_its_own_is_left_alone(name: str) -> None:
     log = EventLog()

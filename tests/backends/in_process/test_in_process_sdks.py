@@ -56,6 +56,7 @@ async def default_of(provider: str, monkeypatch: pytest.MonkeyPatch) -> list[str
         return [told.message for told in model_diagnostics(model.ok_value, chosen.ok_value)]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("provider", SDKS)
 async def test_the_default_of_a_provider_opens_with_the_key_given_and_is_in_the_price_list(
     provider: str, monkeypatch: pytest.MonkeyPatch
@@ -82,6 +83,7 @@ def test_most_providers_can_be_tried_here():
     assert {"anthropic", "openai", "google", "openrouter", "deepseek", "ollama"} <= {one.provider for one in HERE}
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("spec", HERE, ids=lambda spec: spec.provider)
 def test_the_client_of_every_provider_is_bound(spec):
     opened_model = model_of(spec)
@@ -94,6 +96,7 @@ def test_the_client_of_every_provider_is_bound(spec):
 CUSTOM = custom_model_specs([CompatibleProvider(name="acme", base_url="http://127.0.0.1:9/v1")], {})
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("spec", [*HERE, *CUSTOM], ids=lambda spec: spec.provider)
 def test_a_provider_whose_client_is_not_found_is_refused(monkeypatch, spec):
     elsewhere = property(lambda _: None, lambda _, client: None)  # as if pydantic-ai gave it another name

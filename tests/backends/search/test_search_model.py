@@ -180,6 +180,7 @@ async def test_nothing_found_is_said(model, project):
     assert [name for name, _ in trace.calls] == ["code_search"]
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     ("question", "adds"),
     [
@@ -255,6 +256,7 @@ def test_only_search_is_known_under_local():
             pytest.fail("opened")
 
 
+@pytest.mark.slow
 def test_the_spec_alone_loads_no_pydantic_ai():
     code = (
         "import sys; from ohm_subagents.backends.in_process.search.model import search_model_spec; "

@@ -108,6 +108,7 @@ async def test_a_frozen_process_is_killed_with_what_it_started(started):
         assert (await child.ended()).code == -signal.SIGKILL
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("anyio_backend", ["asyncio"], indirect=True)
 @pytest.mark.parametrize("turns", [1, 2, 5, 20])
 async def test_a_start_that_asyncio_cancels_is_left_at_once_and_its_process_ends(started, turns):
@@ -125,6 +126,7 @@ async def test_a_start_that_asyncio_cancels_is_left_at_once_and_its_process_ends
         assert started.left == []
 
 
+@pytest.mark.sample(3)
 @leavers
 async def test_what_a_process_started_ends_when_it_is_stopped(started, leaver):
     async with Supervisor.open(grace_s=GRACE_S) as supervisor:
@@ -134,6 +136,7 @@ async def test_what_a_process_started_ends_when_it_is_stopped(started, leaver):
         assert started.left == []
 
 
+@pytest.mark.sample(3)
 @leavers
 async def test_what_a_process_started_ends_though_it_ignores_the_signal(started, leaver):
     async with Supervisor.open(grace_s=GRACE_S) as supervisor:
@@ -195,6 +198,7 @@ async def test_a_stop_after_the_end_changes_nothing(started):
 # Ended by itself
 
 
+@pytest.mark.sample(3)
 @leavers
 async def test_what_a_process_leaves_when_it_ends_by_itself_ends(started, leaver):
     async with Supervisor.open(grace_s=GRACE_S) as supervisor:
@@ -261,6 +265,7 @@ async def test_when_nothing_is_left_it_is_said_once(started):
 # Swept while it runs
 
 
+@pytest.mark.sample(3)
 @leavers
 async def test_a_sweep_ends_what_a_process_has_left_running_but_not_the_process(started, leaver):
     held = started.cwd / "held"

@@ -104,6 +104,7 @@ def gone(process):
         os.close(end)
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     ("loop", "script"),
     [
@@ -144,6 +145,7 @@ def test_the_reaper_sees_the_end_of_a_host_whose_fork_lives_on(host, started):
         assert started.left == []
 
 
+@pytest.mark.slow
 def test_a_host_without_its_reaper_ends_as_ever(host, started):
     with host("trio", DAEMON) as one:
         one.reaper.send_signal(signal.SIGKILL)
@@ -152,6 +154,7 @@ def test_a_host_without_its_reaper_ends_as_ever(host, started):
         assert started.left == []
 
 
+@pytest.mark.slow
 def test_the_reaper_has_no_marker_no_environment_and_a_session_of_its_own(host):
     with host("asyncio", POLITE) as one:
         assert one.reaper.environ() == {}

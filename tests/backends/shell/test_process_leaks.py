@@ -38,6 +38,7 @@ def run(tmp_path):
 ALONE, BY_A_WORKER = (), ("-p", "xdist", "-n", "1")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("options", [ALONE, BY_A_WORKER], ids=["alone", "by a worker"])
 def test_a_process_that_is_left_running_fails_the_run_and_is_named(run, options):
     finished = run(LEAK, *options)

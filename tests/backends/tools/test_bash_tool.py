@@ -156,6 +156,7 @@ DAEMONS = {
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody is told of a daemon without its mark")
 @pytest.mark.parametrize("daemon", DAEMONS.values(), ids=[*DAEMONS])
 class TestDaemons:
+    @pytest.mark.sample(5)
     async def test_a_daemon_ends_with_its_command(self, desk, daemon):
         watch = Watch(desk.cwd)
         async with anyio.create_task_group() as tasks:
@@ -164,6 +165,7 @@ class TestDaemons:
         assert outcome.text == "done"
         await watch.gone()
 
+    @pytest.mark.sample(5)
     async def test_a_daemon_ends_with_a_run_that_is_cancelled(self, desk, daemon):
         watch = Watch(desk.cwd)
         with anyio.CancelScope() as scope:
@@ -175,6 +177,7 @@ class TestDaemons:
         await watch.gone()
 
 
+@pytest.mark.sample(4)
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody is told of a daemon without its mark")
 @pytest.mark.parametrize("daemon", [daemon for daemon in DAEMONS.values() if "env -i" not in daemon])
 async def test_a_daemon_ends_though_its_command_has_killed_its_shell(desk, daemon):

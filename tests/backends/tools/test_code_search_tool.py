@@ -78,6 +78,7 @@ async def test_the_answer_is_a_ranked_list_with_the_lines_that_matter(project):
     )
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("query", "first"),
     [
@@ -207,6 +208,7 @@ def test_identifiers_are_split_and_words_without_a_topic_left_out():
     assert list(split("Größe")) == ["größe"]
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("asked", ["truncation", "truncated", "truncate", "isTruncated", "TRUNCATE_ALL"])
 async def test_words_meet_in_their_stem(project, asked):
     assert (await project.use("code_search", query=asked)).text.startswith("1. src/cache.py:7-8")
@@ -320,6 +322,7 @@ except ImportError:
     assert "a = b = 1" in bodies["pkg"]
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("no_end", ["\f", "\v", "\x1c", "\x85", "\u2028"])
 @pytest.mark.parametrize("end", ["\n", *(pytest.param(end, marks=pytest.mark.slow) for end in ("\r\n", "\r"))])
 async def test_lines_are_counted_as_python_counts_them(desk, no_end, end):

@@ -146,6 +146,7 @@ GREPS = [
 ]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("arguments", "lines"), GREPS, ids=[str(arguments) for arguments, _ in GREPS])
 async def test_grep_gives_the_same_lines_both_ways(tree, arguments, lines):
     assert (await tree.use("grep", **arguments)).text == "\n".join(lines)
@@ -445,6 +446,7 @@ KINDS = ["a device", "a link", "a pipe", "a directory", "a large one", "many"]
 OTHERS = [(kind, name) for name in (".ignore", ".rgignore") for kind in KINDS]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("kind", "name"),
     [
@@ -483,6 +485,7 @@ async def test_an_ignore_file_above_the_working_directory_is_held_to_the_same(de
     assert (await desk.use("find", pattern="*")).text.endswith("bytes: ../.ignore]")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("rules", "seen"),
     [

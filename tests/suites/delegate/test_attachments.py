@@ -45,6 +45,7 @@ def lines_of(**wanted):
     return Attachment(path="f.txt", **wanted)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("content", "wanted", "shown"),
     [

@@ -114,6 +114,7 @@ def test_a_number_beyond_all_bounds_costs_nothing(load):
     assert settings.looping_tool_count == 50
 
 
+@pytest.mark.slow
 def test_the_width_is_asked_of_a_terminal_alone():
     asked = [
         sys.executable,

@@ -91,6 +91,7 @@ of_a_kind = pytest.mark.parametrize("kind", ["plain", pytest.param("calc", marks
 """For what a server without the imports of the official library shows too, beside a test of one that has them."""
 
 
+@pytest.mark.slow
 async def test_a_subagent_calls_the_tools_that_its_profile_names_and_nothing_is_left(log):
     read, _, requests = await results(
         {"calc": mcp_servers.entry("calc", str(log))},
@@ -134,6 +135,7 @@ async def test_children_share_one_connection_and_a_stateful_server_has_one_for_e
     assert len(started(log)) == 1 + 3
 
 
+@pytest.mark.slow
 @of_a_kind
 async def test_a_server_that_ends_in_a_call_costs_that_call_and_is_started_again(log, kind):
     read, task, _ = await results({"calc": mcp_servers.entry(kind, str(log))}, calling("die"), calling("add", a=1, b=1))
@@ -161,6 +163,7 @@ async def test_progress_is_shown_and_cancelling_the_task_reaches_the_server(log,
     assert log.read_text().splitlines()[-1] == "cancelled"
 
 
+@pytest.mark.slow
 @of_a_kind
 async def test_results_are_bounded_redacted_and_say_what_cannot_be_shown(log, kind):
     secret = "sk-of-the-server-1234"
@@ -217,6 +220,7 @@ async def test_a_tool_that_the_server_adds_is_there_at_the_next_run(log):
     assert "mcp__calc__fresh" in server.requests[-1].tool_names
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("entry", "sentence"),
     [
@@ -242,6 +246,7 @@ async def test_a_server_that_cannot_be_used_costs_its_tools_and_one_sentence(ent
     assert requests[0].tool_names == ["read"]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("kind", "sentence"),
     [

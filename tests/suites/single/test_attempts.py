@@ -124,6 +124,7 @@ async def test_the_words_of_a_failing_provider_are_no_answer(opened):
     assert done.details["results"][0]["error"] == "Error Code internal_server_error: stream error"
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     "words",
     [
@@ -147,6 +148,7 @@ async def test_known_words_tell_that_it_may_pass(opened, words):
     assert done.text == "at last"
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     "error",
     [

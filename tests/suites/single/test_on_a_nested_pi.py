@@ -65,6 +65,7 @@ def asked(place):
     return ask
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("end", "code", "text", "started"),
     [
@@ -124,6 +125,7 @@ EXTENSIONS = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("files", "told"), EXTENSIONS.values(), ids=EXTENSIONS)
 @slow_on_trio
 async def test_the_caller_reads_that_an_agent_had_no_tool(asked, place, files, told):

@@ -149,6 +149,7 @@ async def test_its_session_tells_another_process_how_far_the_list_is():
         assert (await ohm.call("list_todos", {})).text == "✓ [0] a\n\N{EN DASH} [1] b"
 
 
+@pytest.mark.slow
 async def test_one_that_never_touches_its_list_is_told_twenty_times_and_then_left_to_its_user():
     def script(request):
         return Say("I am thinking.") if request.tool_results else write("a")
