@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from command_line import EXECUTABLE
 from not_installed import not_installed
+from real_agents import modules
 
 from ohm_subagents.testing import HERMETIC
 
@@ -64,6 +65,16 @@ def opened(chromium, address, **options):
     page.on("console", lambda message: message.type == "error" and page.faults.append(message.text))
     page.goto(address)
     return page
+
+
+def hurdles(page):
+    """The rules of axe that a page breaks, each with the first place."""
+    script = modules("axe-core", "4.14.1", "axe") / "axe-core" / "axe.min.js"
+    if not script.exists():
+        not_installed("axe-core could not be installed from npm")
+    page.evaluate(script.read_text("utf-8"))
+    found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")["violations"]
+    return {one["id"]: one["nodes"][0]["html"] for one in found}
 
 
 def port_of(address):

@@ -17,10 +17,18 @@ QWEN = ("@qwen-code/qwen-code", "0.15.10", "qwen")
 
 def installed(package, version, program):
     """The path of a program, from the cache or from npm."""
-    place = CACHE / f"{program}-{version}"
+    found = modules(package, version, program) / ".bin" / program
+    if not found.exists():
+        not_installed(f"{package} {version} could not be installed")
+    return f"{found}"
+
+
+def modules(package, version, name):
+    """The folder of a package and what it needs, from the cache or from npm; `name` is that of the cached copy."""
+    place = CACHE / f"{name}-{version}"
     npm = shutil.which("npm")
     if not place.is_dir() and npm is not None:
-        fresh = CACHE / f".{program}-{version}-{os.getpid()}"
+        fresh = CACHE / f".{name}-{version}-{os.getpid()}"
         fresh.mkdir(parents=True)
         command = [npm, "install", "--prefix", ".", "--no-audit", "--no-fund", f"{package}@{version}"]
         done = subprocess.run(command, cwd=fresh, capture_output=True, timeout=PATIENCE_S, check=False)
@@ -28,7 +36,4 @@ def installed(package, version, program):
             with suppress(OSError):  # another worker was quicker
                 fresh.rename(place)
         shutil.rmtree(fresh, ignore_errors=True)
-    found = place / "node_modules" / ".bin" / program
-    if not found.exists():
-        not_installed(f"{package} {version} could not be installed")
-    return f"{found}"
+    return place / "node_modules"

@@ -180,3 +180,17 @@ async def test_the_page_loads_one_script_that_asks_for_no_other(played):
     _, _, client = played
     script = (await client.get("/page/main.js")).text
     assert ["class ListView" in script, "class Scroller" in script, 'from "./' in script] == [True, True, False]
+
+
+async def test_a_browser_is_told_at_once_which_data_the_page_will_ask_for(played):
+    _, ids, client = played
+    for path, asked in (
+        ("/", "/api/tasks?offset=0&amp;limit=100"),
+        (f"/tasks/{ids['lead']}", f"/api/tasks/{ids['lead']}"),
+        ("/tasks/%22%3E", "/api/tasks/%22%3E"),
+        ("/?status=failed", None),
+        ("/cost", None),
+    ):
+        page = (await client.get(path)).text
+        wanted = f'<link rel="preload" href="{asked}" as="fetch" crossorigin>'
+        assert page.count("preload") == page.count(wanted) == (asked is not None), path

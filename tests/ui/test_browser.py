@@ -5,7 +5,7 @@ import kept_work
 import pytest
 import shown_tasks
 import ui_scene
-from browsers import PATIENCE_MS, PHONE, browser, opened, page_server, port_of
+from browsers import DESKTOP, PATIENCE_MS, PHONE, browser, hurdles, opened, page_server, port_of
 from forking import forked
 from git_trees import repository
 
@@ -30,6 +30,14 @@ def see():
 def scene(tmp_path):
     """A batch in another process, and a page: `ids`, `address`."""
     with ui_scene.scene_in_a_process(tmp_path) as (ids, _), page_server(tmp_path) as address:
+        yield ids, address
+
+
+@pytest.fixture(scope="module")
+def looked_at(tmp_path_factory):
+    """The same for tests that look at it and change nothing."""
+    home = tmp_path_factory.mktemp("home")
+    with ui_scene.scene_in_a_process(home) as (ids, _), page_server(home) as address:
         yield ids, address
 
 
@@ -82,8 +90,8 @@ def test_a_page_left_open_goes_on_after_a_restart_of_the_server(chromium, see, t
             assert page.url.endswith(ids["sleeper"])
 
 
-def test_the_address_holds_search_and_filters_and_keys_do_all_of_it(chromium, see, scene):
-    _, address = scene
+def test_the_address_holds_search_and_filters_and_keys_do_all_of_it(chromium, see, looked_at):
+    _, address = looked_at
     page = opened(chromium, address)
     see(page.get_by_role("listitem")).to_have_count(5)
     page.keyboard.press("/")
@@ -142,13 +150,37 @@ def test_what_a_model_or_a_person_writes_is_text_and_never_markup(chromium, see,
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_phone_shows_all_of_a_task_in_its_width(chromium, see, scene, scheme):
-    ids, address = scene
+def test_a_phone_shows_all_of_a_task_in_its_width(chromium, see, looked_at, scheme):
+    ids, address = looked_at
     page = opened(chromium, address, viewport=PHONE, color_scheme=scheme)
     for path in ("/", f"/tasks/{ids['lead']}", "/cost"):
         page.goto(address.split("/?")[0] + path)
         see(page.get_by_role("status").first).to_have_text("live")
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_nothing_keeps_anybody_from_using_the_page(chromium, see, looked_at, scheme, size):
+    ids, address = looked_at
+    options = {"viewport": size, "color_scheme": scheme, "reduced_motion": "reduce", "bypass_csp": True}
+    page = opened(chromium, address, **options)
+    shown = {
+        "/": page.get_by_role("listitem").first,
+        f"/tasks/{ids['asker']}": page.get_by_role("treeitem").first,
+        f"/tasks/{ids['failing']}": page.get_by_text("The model gave up.").first,
+        "/cost": page.get_by_role("rowheader").first,
+        "/?status=cancelled": page.get_by_text("No task is like that."),
+        "/tasks/nothing": page.get_by_role("heading", name="This task cannot be shown"),
+    }
+    for path, place in shown.items():
+        page.goto(address.split("/?")[0] + path)
+        see(place).to_be_visible()
+        see(page.get_by_role("status").first).to_have_text("live")
+        assert hurdles(page) == {}, path
+    page.keyboard.press("?")
+    see(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    assert hurdles(page) == {}
 
 
 def test_work_lands_and_is_discarded_by_two_buttons_which_then_are_gone(chromium, see, tmp_path):
@@ -196,8 +228,8 @@ def test_of_many_rows_only_those_in_sight_are_drawn(chromium, see, tmp_path):
         assert page.faults == []
 
 
-def test_an_exported_page_opens_without_a_network(chromium, see, scene, tmp_path):
-    ids, address = scene
+def test_an_exported_page_opens_without_a_network(chromium, see, looked_at, tmp_path):
+    ids, address = looked_at
     page = opened(chromium, f"{address}")
     page.goto(f"{address.split('/?')[0]}/tasks/{ids['lead']}")
     with page.expect_download() as download:

@@ -45,7 +45,7 @@ def cost_rows(tasks: Iterable[ListedTask], by: CostKey) -> list[CostRow]:
     found: dict[str, list[Usage]] = defaultdict(list)
     for task in tasks:
         found[_name_of(task, by)].append(task.usage)
-    rows = [CostRow(name=name, tasks=len(used), usage=sum(used, NOTHING_USED)) for name, used in found.items()]
+    rows = [CostRow(name=name, tasks=len(used), usage=Usage.total(used)) for name, used in found.items()]
     if by == "day":
         return sorted(rows, key=lambda row: row.name)
     return sorted(rows, key=lambda row: (-(row.usage.cost_usd or 0), -row.usage.input_tokens, row.name))

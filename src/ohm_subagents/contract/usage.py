@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from numbers import Real
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +40,21 @@ class Usage:
             cached_tokens=self.cached_tokens + other.cached_tokens,
             cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
             tool_calls=self.tool_calls + other.tool_calls,
+            cost_usd=sum(costs[1:], costs[0]) if costs else None,
+        )
+
+    @classmethod
+    def total(cls, usages: Iterable[Usage]) -> Usage:
+        """Sum many, without an object for each step: the usage of ten thousand tasks is asked for again and again."""
+        every = [*usages]
+        costs = [one.cost_usd for one in every if one.cost_usd is not None]
+        return cls(
+            requests=sum([one.requests for one in every]),
+            input_tokens=sum([one.input_tokens for one in every]),
+            output_tokens=sum([one.output_tokens for one in every]),
+            cached_tokens=sum([one.cached_tokens for one in every]),
+            cache_write_tokens=sum([one.cache_write_tokens for one in every]),
+            tool_calls=sum([one.tool_calls for one in every]),
             cost_usd=sum(costs[1:], costs[0]) if costs else None,
         )
 

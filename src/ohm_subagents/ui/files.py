@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from html import escape
 from importlib.resources import files
 from typing import Final
 
 _TYPES: Final = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _MAIN: Final = "main.js"
+_SCRIPT: Final = '<script type="module"'
 _IMPORT: Final = re.compile(r'^import [^;]*?from "\./([\w.-]+)";\n', re.MULTILINE)
 _EXPORT: Final = re.compile(r"^export (?=(?:async )?function|const|let|class)", re.MULTILINE)
 
@@ -42,3 +44,12 @@ def page_file(name: str) -> tuple[str, str] | None:
     """Return the text and the media type of a file, of a script with all that it needs; None for no such file."""
     text = page_script() if name == _MAIN else page_files().get(name)
     return None if text is None else (text, _TYPES[name.rpartition(".")[2]])
+
+
+def started_page(first_asked: str) -> str:
+    """Return the page; a browser asks for the data at an address while it still reads the script that wants it."""
+    page = page_files()["index.html"]
+    if not first_asked:
+        return page
+    ahead = f'<link rel="preload" href="{escape(first_asked)}" as="fetch" crossorigin>'
+    return page.replace(_SCRIPT, f"{ahead}\n    {_SCRIPT}")

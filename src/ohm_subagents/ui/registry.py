@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -33,6 +34,11 @@ class Filters:
     session: str = ""
     """The session."""
 
+    @property
+    def are_any(self) -> bool:
+        """True if a task may be left out whatever its status is."""
+        return bool(self.text or self.profile or self.session)
+
     def matches(self, task: ListedTask) -> bool:
         """Return True for a task that they choose, whatever its status is."""
         if self.profile not in {"", task.profile} or self.session not in {"", task.session_id}:
@@ -52,6 +58,7 @@ class Registry:
         """Rises with each change."""
         self._store = store
         self._tasks: dict[TaskId, ListedTask] = {}
+        self._newest_first: list[TaskId] | None = None
         self._below: dict[TaskId, list[TaskId]] = {}
         self._started: dict[str, list[TaskId]] = {}
         self._open: set[TaskId] = set()
@@ -106,6 +113,7 @@ class Registry:
         if known == task:
             return
         if known is None:
+            self._newest_first = None
             if task.parent is not None:
                 self._below.setdefault(task.parent, []).append(task.id)
             elif task.call is not None:
@@ -118,6 +126,7 @@ class Registry:
         task = self._tasks.pop(task_id, None)
         if task is None:
             return
+        self._newest_first = None
         siblings = self._below.get(task.parent or task.id) if task.parent else self._started.get(task.call or "")
         if siblings is not None and task_id in siblings:
             siblings.remove(task_id)
@@ -150,15 +159,18 @@ class Registry:
 
         `concerns` tells what is amiss with tasks.
         """
-        matching = [task for task in self._tasks.values() if filters.matches(task)]
+        if self._newest_first is None:
+            self._newest_first = [task.id for task in sorted(self._tasks.values(), key=_newest_first)]
+        tasks = [self._tasks[task_id] for task_id in self._newest_first]
+        matching = [task for task in tasks if filters.matches(task)] if filters.are_any else tasks
         counts = counts_of(matching, concerns)
         if filters.statuses:
             matching = [task for task in matching if {task.status, concerns.get(task.id)} & filters.statuses]
-        return sorted(matching, key=_newest_first), counts
+        return matching, counts
 
     def counts(self, concerns: Mapping[TaskId, Concern]) -> Counts:
         """Return how many tasks there are of each status, and with something amiss."""
-        return counts_of(self._tasks.values(), concerns)
+        return counts_of([*self._tasks.values()], concerns)
 
     def changed_after(self, version: int) -> list[ListedTask]:
         """Return the tasks that are new or have changed after a version, newest first."""
@@ -207,11 +219,12 @@ class Registry:
         return (0 if task is None else task.created_ms), task_id
 
 
-def counts_of(tasks: Iterable[ListedTask], concerns: Mapping[TaskId, Concern]) -> Counts:
+def counts_of(tasks: Sequence[ListedTask], concerns: Mapping[TaskId, Concern]) -> Counts:
     """Count tasks by their status, and by what is amiss."""
     counts = Counts(queued=0, running=0, succeeded=0, failed=0, cancelled=0, waiting=0, stuck=0)
-    for task in tasks:
-        counts[task.status] += 1
+    for status, number in Counter([task.status for task in tasks]).items():
+        counts[status] = number
+    for task in tasks if concerns else ():
         if (concern := concerns.get(task.id)) is not None:
             counts[concern] += 1
     return counts

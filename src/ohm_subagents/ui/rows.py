@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents.contract.usage import NOTHING_USED
+from ohm_subagents.contract.usage import Usage
 from ohm_subagents.ui.entries import MOST_CHARS
 from ohm_subagents.ui.markup import markup
 from ohm_subagents.ui.shapes import Asked, Detail, Fact, Failure, Row, TreeRow, Used, Work
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ohm_subagents.contract import ListedTask, OhmError, Request, Task
-    from ohm_subagents.contract.usage import Usage
     from ohm_subagents.ui.timeline import Timeline
 
 _LABEL: Final = 14
@@ -52,7 +51,7 @@ def used_of(usage: Usage) -> Used:
 
 def used_by(tasks: Iterable[ListedTask]) -> Used:
     """Return what several tasks used themselves, so that none counts twice."""
-    return used_of(sum((task.usage for task in tasks), NOTHING_USED))
+    return used_of(Usage.total(task.usage for task in tasks))
 
 
 def work_of(task: Task, timeline: Timeline | None, children: Iterable[ListedTask], *, now_ms: int) -> Work:

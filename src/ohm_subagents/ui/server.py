@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from html import escape
 from typing import TYPE_CHECKING, Final, TypeVar, get_args
+from urllib.parse import quote
 
 import anyio
 from anyio import TASK_STATUS_IGNORED
@@ -18,7 +19,7 @@ from ohm_subagents.commands import serve_app, system_clock
 from ohm_subagents.contract import Category, Err, Ok
 from ohm_subagents.contract.task import Status
 from ohm_subagents.ui.export import exported_page
-from ohm_subagents.ui.files import page_file
+from ohm_subagents.ui.files import page_file, started_page
 from ohm_subagents.ui.guard import Guard, refused
 from ohm_subagents.ui.pictures import Pictures
 from ohm_subagents.ui.registry import Filters
@@ -49,8 +50,11 @@ _PAGE: Final = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>Nothing here · ohm</title>
 <h1>Nothing here</h1><p>{}</p><p><a href="/">All tasks</a></p></html>
 """
+_UNQUOTED: Final = "!~*'()"
+"""What `encodeURIComponent` of a browser leaves as it is, beside letters, digits and `-_.`."""
 _MOST_ROWS: Final = 500
 _ROWS: Final = 100
+"""As many as the page asks for at once."""
 _MOST_BODY: Final = 1_000_000
 """Bytes: a follow-up is no longer."""
 
@@ -112,8 +116,8 @@ class _Answers:
             Route("/{path:path}", self.nothing),
         ]
 
-    async def page(self, _request: Request) -> Response:
-        return _file("index.html")
+    async def page(self, request: Request) -> Response:
+        return HTMLResponse(started_page(_first_asked(request)))
 
     async def costs(self, _request: Request) -> Response:
         return RedirectResponse("/cost")
@@ -202,6 +206,14 @@ def _fault(invalid: ValidationError) -> str:
     first = invalid.errors(include_url=False, include_context=False, include_input=False)[0]
     where = ".".join(f"{part}" for part in first["loc"])
     return one_line(f"'{where}': {first['msg']}." if where else f"{first['msg']}.")
+
+
+def _first_asked(request: Request) -> str:
+    """Return the address of the data that a page asks for first; empty where that depends on more than its path."""
+    task_id = request.path_params.get("id")
+    if task_id is not None:
+        return f"/api/tasks/{quote(task_id, safe=_UNQUOTED)}"
+    return "" if request.url.query or request.url.path != "/" else f"/api/tasks?offset=0&limit={_ROWS}"
 
 
 def _number(request: Request, name: str, default: int) -> int | None:

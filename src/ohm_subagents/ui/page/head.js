@@ -52,7 +52,7 @@ export class Head {
     const { task, tree, cost, left } = this.picture;
     fill(this.facts, node("span", { class: `pill ${task.status}` }, task.status), concern(task),
       fact(elapsed(task), ""), task.model && fact(task.model, ""), fact(task.used.tokens, ""), fact(task.used.cost, ""),
-      tree.length > 1 && cost.cost ? fact(cost.cost, "for the whole start") : null, left && fact(left, "left"),
-      task.where && fact(task.where, ""), fact(instant(task.created_ms), ""));
+      tree.length > 1 && cost.cost ? fact(cost.cost, `for all ${tree.length} tasks`) : null, left && fact(left, "left"),
+      task.where && fact(task.where, ""), fact(instant(task.created_ms), "started"));
   }
 }

@@ -1,6 +1,6 @@
 // The pieces that lists, trees and heads share: a mark for each state, and facts in a line.
 import { node } from "./dom.js";
-import { MARKS, duration, silence, stateOf } from "./words.js";
+import { MARKS, clock, silence, stateOf } from "./words.js";
 
 const STATE_NAMES = { held: "waits for an answer" };
 
@@ -16,7 +16,7 @@ export function mark(row) {
 export function concern(row) {
   if (stateOf(row) === "held") return node("strong", { class: "concern" }, "waits for your answer");
   const silent = silence(row);
-  return silent ? node("strong", { class: "concern" }, `stuck for ${duration(silent)}`) : null;
+  return silent ? node("strong", { class: "concern" }, `stuck for ${clock(silent)}`) : null;
 }
 
 /** Make a name with the title of its task. */

@@ -13,8 +13,8 @@ export class Requests {
     this.element = node("section", { class: "requests", "aria-label": "Waiting for an answer", hidden: true });
   }
 
-  /** Show these, and leave alone what somebody may be typing into. */
-  show(requests) {
+  /** Show these of the tasks of a tree, and leave alone what somebody may be typing into. */
+  show(requests, tree) {
     const open = new Set(requests.map((request) => request.id));
     for (const [id, card] of this.cards) {
       if (open.has(id)) continue;
@@ -22,7 +22,7 @@ export class Requests {
       this.cards.delete(id);
     }
     for (const request of requests.filter(({ id }) => !this.cards.has(id))) {
-      const card = this.card(request);
+      const card = this.card(request, tree.find((row) => row.id === request.task));
       this.cards.set(request.id, card);
       this.element.append(card);
       say(`${request.profile} waits for an answer: ${request.title}`);
@@ -30,7 +30,7 @@ export class Requests {
     this.element.hidden = this.cards.size === 0;
   }
 
-  card(request) {
+  card(request, row) {
     const outcome = node("p", { class: "outcome", role: "status" });
     const answer = async (body) => {
       outcome.textContent = "Sent …";
@@ -44,7 +44,8 @@ export class Requests {
     };
     const waits = request.expires_ms ? `denied in ${duration(request.expires_ms - now())} if nobody answers` : "";
     return node("article", { class: "asking", "data-request": request.id },
-      node("h2", {}, node("a", { href: taskPath(request.task) }, request.profile),
+      node("h2", {}, node("a", { href: taskPath(request.task) },
+        [request.profile, row?.description].filter(Boolean).join(" · ")),
         request.kind === "question" ? " asks" : " wants to"),
       node("p", { class: "asked" }, request.title),
       request.arguments && request.kind === "tool"

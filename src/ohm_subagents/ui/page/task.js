@@ -1,6 +1,6 @@
 // One task: the tree of its start beside the timeline, its transcript, and what can be done with it.
 import { go, taskPath } from "./address.js";
-import { node, say } from "./dom.js";
+import { fill, node, say } from "./dom.js";
 import { Head } from "./head.js";
 import { Requests } from "./requests.js";
 import { exported, readTask } from "./source.js";
@@ -19,7 +19,7 @@ export class TaskView {
     this.head = new Head(this.steer.cancel);
     this.requests = new Requests(() => this.renew());
     this.transcript = new Transcript();
-    this.trouble = node("p", { class: "nothing", role: "alert", hidden: true });
+    this.trouble = node("div", { class: "nothing", role: "alert", hidden: true });
     this.page = node("div", { class: "task", hidden: true }, this.head.element, this.requests.element,
       node("div", { class: "panes" }, this.tree.element,
         node("div", { class: "pane" }, this.transcript.element, this.steer.element)));
@@ -57,7 +57,8 @@ export class TaskView {
       if (id === this.id) this.show(picture);
     } catch (error) {
       if (id !== this.id) return;
-      this.trouble.textContent = error.message;
+      fill(this.trouble, this.page.hidden && node("h1", {}, "This task cannot be shown"), node("p", {}, error.message),
+        exported ? null : node("p", {}, node("a", { href: "/" }, "All tasks")));
       this.trouble.hidden = false;
     }
   }
@@ -69,7 +70,7 @@ export class TaskView {
     document.title = `${task.profile} · ${task.description || task.id} · ohm`;
     this.head.show(picture);
     this.tree.show(picture, task.id);
-    this.requests.show(exported ? [] : picture.requests);
+    this.requests.show(exported ? [] : picture.requests, picture.tree);
     this.steer.show(task);
     if (before && before !== task.status && this.told === task.id) say(`${task.profile}: ${task.status}`);
     if (this.told !== task.id) this.tree.reveal(task.id);

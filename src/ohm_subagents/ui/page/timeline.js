@@ -39,9 +39,9 @@ export class Timeline {
     this.window = null;
   }
 
-  /** Draw the spans of a task; short ones are still seen. */
-  paint(canvas, task, colours) {
-    const pen = sized(canvas), width = canvas.clientWidth, height = canvas.clientHeight;
+  /** Draw the spans of a task on a canvas of a size; short ones are still seen. */
+  paint(canvas, task, colours, size) {
+    const pen = sized(canvas, size), { width, height } = size;
     const [from, to] = this.shown, scale = width / (to - from);
     for (const span of this.spans.get(task) ?? []) {
       const end = span.end_ms ?? Math.min(now(), this.ended ?? now());
@@ -60,7 +60,7 @@ export class Timeline {
 
   /** Draw the times, each counted from the beginning. */
   paintScale(canvas, colours) {
-    const pen = sized(canvas), width = canvas.clientWidth;
+    const size = measured(canvas), pen = sized(canvas, size), { width } = size;
     const [from, to] = this.shown, scale = width / (to - from);
     const step = STEPS_MS.find((one) => one * scale >= TICK_PX) ?? Math.ceil((TICK_PX / scale) / 86_400_000) * 86_400_000;
     pen.font = `11px ${getComputedStyle(canvas).fontFamily}`;
@@ -112,12 +112,17 @@ export function legend() {
     kinds.map(([kind, name]) => node("span", { class: "key", "data-kind": kind }, name)));
 }
 
-function sized(canvas) {
+/** Return the size of a canvas as the style has it. The first look after a change costs a layout. */
+export function measured(canvas) {
+  return { width: canvas.clientWidth, height: canvas.clientHeight };
+}
+
+function sized(canvas, { width, height }) {
   const ratio = devicePixelRatio || 1;
-  const [wide, high] = [Math.round(canvas.clientWidth * ratio), Math.round(canvas.clientHeight * ratio)];
+  const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
   if (canvas.width !== wide || canvas.height !== high) [canvas.width, canvas.height] = [wide, high];
   const pen = canvas.getContext("2d");
   pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-  pen.clearRect(0, 0, canvas.clientWidth, canvas.clientHeight);
+  pen.clearRect(0, 0, width, height);
   return pen;
 }

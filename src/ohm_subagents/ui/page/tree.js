@@ -2,7 +2,7 @@
 import { fill, node } from "./dom.js";
 import { concern, mark } from "./marks.js";
 import { Scroller } from "./scroller.js";
-import { Timeline, legend, spanColours, spanText } from "./timeline.js";
+import { Timeline, legend, measured, spanColours, spanText } from "./timeline.js";
 import { counted, elapsed, silence, stateOf } from "./words.js";
 
 const DEEPEST = 6;
@@ -78,11 +78,12 @@ export class Tree {
     node("span", { class: "unseen" }, this.timeline.words(row.id)));
   }
 
-  /** Draw the spans of rows. */
+  /** Draw the spans of rows, which are all of one size: looking at each would be a layout for each. */
   paint(rows) {
     if (!rows.length) return;
     this.colours ??= spanColours();
-    for (const row of rows) this.timeline.paint(row.querySelector("canvas"), row.dataset.task, this.colours);
+    const canvases = rows.map((row) => row.querySelector("canvas")), size = measured(canvases[0]);
+    for (const canvas of canvases) this.timeline.paint(canvas, canvas.dataset.task, this.colours, size);
   }
 
   /** Draw the spans of all rows in sight, after the window of time or the colours have changed. */

@@ -4,6 +4,7 @@ export const MARKS = { succeeded: "✓", failed: "✕", cancelled: "○", queued
 export const STATUSES = ["running", "waiting", "stuck", "queued", "succeeded", "failed", "cancelled"];
 export const KINDS = { model: "model request", tool: "tool call", wait: "wait", guard: "guard", queued: "queued", run: "run" };
 const SILENT_MS = 30_000;
+const TIME_OF_DAY = new Intl.DateTimeFormat([], { timeStyle: "medium", hour12: false });
 let serverAhead = 0;
 
 /** Keep the time of the server, by which all clocks of the page go. */
@@ -27,11 +28,16 @@ export function duration(ms) {
   return hours < 24 ? `${hours}h ${two(minutes % 60)}m` : `${Math.floor(hours / 24)}d ${two(hours % 24)}h`;
 }
 
+/** Write a duration that goes on, in whole seconds. */
+export function clock(ms) {
+  return ms < 60_000 ? `${Math.floor(Math.max(0, ms) / 1000)}s` : duration(ms);
+}
+
 /** Write the local time of day, with the date where it is another day. */
 export function instant(ms) {
   const at = new Date(ms);
   const day = at.toDateString() === new Date(now()).toDateString() ? "" : `${at.toLocaleDateString()} `;
-  return day + at.toLocaleTimeString([], { hour12: false });
+  return day + TIME_OF_DAY.format(at);
 }
 
 /** Write `1 task` or `2 tasks`. */
@@ -41,7 +47,7 @@ export function counted(number, noun) {
 
 /** Return the time a task has taken, as text; of one that has not begun, the time it has waited. */
 export function elapsed(row) {
-  return duration(row.ended_ms === null ? now() - (row.started_ms ?? row.created_ms) : row.elapsed_ms);
+  return row.ended_ms === null ? clock(now() - (row.started_ms ?? row.created_ms)) : duration(row.elapsed_ms);
 }
 
 /** Return `held` for a task that waits for an answer, else its status. */
