@@ -51,7 +51,7 @@ _PAGE: Final = """<!doctype html>
 <h1>Nothing here</h1><p>{}</p><p><a href="/">All tasks</a></p></html>
 """
 _UNQUOTED: Final = "!~*'()"
-"""What `encodeURIComponent` of a browser leaves as it is, beside letters, digits and `-_.`."""
+"""The characters that `encodeURIComponent` of a browser leaves as they are, beside letters, digits and `-_.`."""
 _MOST_ROWS: Final = 500
 _ROWS: Final = 100
 """As many as the page asks for at once."""
