@@ -534,7 +534,7 @@ def test_no_record_raises_whatever_is_in_it(data):
 
 
 @pytest.mark.slow
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_no_record_of_many_raises(data):
     raises_nothing(data)
