@@ -33,6 +33,8 @@ async def begun(ohm, prompts, requests, sharing=0):
         before = {one.id for one in ohm.store.tasks()}
         await ohm.call("task", {"op": "start", "parallel": True, "async": True, "tasks": tasks})
         ids += [one.id for one in ohm.store.tasks() if one.id not in before]
+    missing = [ohm.store.get(one) for one in ids if ohm.task(one) is None]
+    assert not missing, missing
     return ids
 
 

@@ -42,6 +42,7 @@ class HostedRun:
         has_ended: True once its last report, the result, is in its log.
         is_forgotten: set once its runner keeps it no more.
         requests: asks a ledger for its model requests while its submitter is silent.
+        is_unattended: True once that is done.
     """
 
     def __init__(self, run_key: str, run: WireRun, *, owner: str, told: Told, max_unsent: int) -> None:
@@ -49,7 +50,7 @@ class HostedRun:
         self.key = run_key
         self.run = run
         self.owner = owner
-        self.has_ended = False
+        self.has_ended = self.is_unattended = False
         self.is_forgotten = anyio.Event()
         self.log = RunLog(max_unsent=max_unsent)
         self.asks = Asks(run_key, self._add, lambda: self.log.next_n)

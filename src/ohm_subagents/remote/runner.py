@@ -167,6 +167,7 @@ class Runner:
                 run.requests.after_s = after_s
                 self._runs[key] = run
                 self._group.start_soon(self._host, run)
+                self._have_unattended(run)
             case AttachRun():
                 self._attach(message, owner)
             case RunMessage(run_key=key) if key in self._runs:
@@ -176,15 +177,23 @@ class Runner:
 
     async def _host(self, run: HostedRun) -> None:
         """Let a run come to its end, and keep it until its submitter has acknowledged all, or its time is over."""
-        async with anyio.create_task_group() as group:
-            if self._ledger is not None:
-                group.start_soon(run.requests.serve, self._ledger, partial(self._silent, run))
-            await run.serve(self._backend, self._workspaces, self._env)
-            with anyio.move_on_after(self._kept_s):
-                await run.is_forgotten.wait()
-            group.cancel_scope.cancel()
+        await run.serve(self._backend, self._workspaces, self._env)
+        with anyio.move_on_after(self._kept_s):
+            await run.is_forgotten.wait()
         if not run.is_forgotten.is_set():
             self._forget(run)
+
+    def _have_unattended(self, run: HostedRun) -> None:
+        """Let a run ask the ledger while its submitter is silent, once one allows that; most have nobody to ask."""
+        if self._ledger is not None and run.requests.after_s is not None and not run.is_unattended:
+            run.is_unattended = True
+            self._group.start_soon(self._serve_unattended, run, self._ledger)
+
+    async def _serve_unattended(self, run: HostedRun, ledger: LedgerLookup) -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(run.requests.serve, ledger, partial(self._silent, run))
+            await run.is_forgotten.wait()
+            group.cancel_scope.cancel()
 
     async def _silent(self, run: HostedRun, for_s: float) -> None:
         """Wait until the submitter of a run, whoever that is, was silent for so many seconds."""
@@ -206,6 +215,7 @@ class Runner:
             return
         run.owner = owner
         run.replay(message)
+        self._have_unattended(run)
 
     def _tell(self, run: HostedRun, entry: Entry) -> None:
         self._owner(run.owner).tell(entry)

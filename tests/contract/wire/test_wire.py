@@ -198,6 +198,17 @@ def test_a_profile_is_written_once_for_all_runs_that_share_it() -> None:
     assert one["run"]["spec"]["profile"] is other["run"]["spec"]["profile"]
 
 
+def test_a_profile_is_read_once_for_all_runs_that_share_it_to_the_last_letter() -> None:
+    start = next(one for one in SAMPLES if isinstance(one, StartRun))
+    one, other = (load(json.loads(json.dumps(dump(start)))) for _ in range(2))
+    assert one == start
+    assert one.run.spec.profile is other.run.spec.profile
+    for const in (1, True):  # which are equal
+        fields = json.loads(json.dumps(dump(start)))
+        fields["run"]["spec"]["profile"]["result_schema"] = {"const": const}
+        assert type(load(fields).run.spec.profile.result_schema["const"]) is type(const)
+
+
 def test_messages_are_carried_as_they_are() -> None:
     carried = dump(Granted(run_key="k", ask=1))
     post = load(dump(Post(owner="o", incarnation="i", first=1, messages=(carried,))))

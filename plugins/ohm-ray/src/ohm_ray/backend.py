@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from operator import attrgetter
 from secrets import randbelow
 from typing import TYPE_CHECKING, Final
 
@@ -187,12 +188,13 @@ class RayBackend:
 
         The last of a pool that was larger than it needs to be for some time get none, and end when they are idle.
         """
-        await self._know_others()
+        if not self._knows_others:
+            await self._know_others()
         while True:
             runs, now = 1 + self._running, anyio.current_time()
             in_use = self._size.fit(runs, now=now)
             self._member(in_use - 1)
-            members = sorted(self._members[:in_use], key=lambda one: one.others)
+            members = sorted(self._members[:in_use], key=_others)
             loads = [one.load for one in members]
             number = placed(loads, runs_per_runner=max(runs, self._options.runs_per_runner), now=now)
             if number is not None:
@@ -216,7 +218,7 @@ class RayBackend:
 
     @property
     def _running(self) -> int:
-        return sum(one.load.running for one in self._members)
+        return sum([one.load.running for one in self._members])  # a list: it is asked for three times a run
 
     def _member(self, number: int) -> Member:
         while len(self._members) <= number:
@@ -231,6 +233,9 @@ class RayBackend:
             return await self._runners.has(number)
         except (UndeliveredError, RunnerLostError):
             return False
+
+
+_others = attrgetter("others")
 
 
 class _Seen:

@@ -12,7 +12,7 @@ from pydantic_core import PydanticSerializationError, to_json
 from ohm_subagents.contract.text import encodable_json
 from ohm_subagents.contract.wire import callbacks, frames, ledger, messages, reports, serving
 from ohm_subagents.contract.wire.messages import StartRun, UnknownMessage, WireMessage
-from ohm_subagents.contract.wire.profiles import profile_fields
+from ohm_subagents.contract.wire.profiles import profile_fields, profile_size, read_profile
 from ohm_subagents.contract.wire.versions import NEWEST, VERSIONS, WireError, lowered, raised
 
 if TYPE_CHECKING:
@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
+    from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.wire.messages import WireObject
 
 M = TypeVar("M", bound=WireMessage)
 _UNKNOWN: Final = "unknown"
+_START: Final = "start"
 
 
 def dump(message: WireMessage, *, version: int = NEWEST, strict: bool = False) -> WireObject:
@@ -48,7 +50,7 @@ def sized(message: WireMessage, *, version: int = NEWEST, strict: bool = False) 
         raise WireError(wrong) from None
     if message.unknown:
         fields = cast("WireObject", _merged(fields, message.unknown))
-    fields, size = _encodable(fields)
+    fields, size = _encodable(fields, beside=_profile_of(message))
     written: WireObject = {"version": version, **lowered(fields, version)}
     if message.CARRIES:
         written[message.CARRIES] = [*getattr(message, message.CARRIES)]
@@ -70,16 +72,35 @@ def load(fields: Mapping[str, JsonValue]) -> WireMessage:
     known = _adapter(kind)
     plain = raised(plain, cast("int", version))
     try:
-        message: WireMessage = known.validate_python(plain)
+        message: WireMessage = known.validate_python(_with_read_profile(plain) if kind == _START else plain)
     except ValidationError as invalid:
         first = invalid.errors(include_url=False, include_context=False, include_input=False)[0]
         wrong = f"This is no message '{plain.get('kind')}': {'.'.join(map(str, first['loc']))}: {first['msg']}."
         raise WireError(wrong) from None
+    if _is_all_known(plain, type(message)):
+        return message
     plain.pop(message.CARRIES, None)
     known_fields = _fields(message)
     if plain != known_fields and (beyond := _beyond(plain, known_fields)):
         object.__setattr__(message, _UNKNOWN, beyond)
     return message
+
+
+def _with_read_profile(fields: WireObject) -> WireObject:
+    """Return the fields of a start with the profile itself in place of its fields, if there is one."""
+    run = fields.get("run")
+    spec = run.get("spec") if isinstance(run, dict) else None
+    if not isinstance(run, dict) or not isinstance(spec, dict) or "profile" not in spec:
+        return fields
+    read = {**spec, "profile": read_profile(spec["profile"])}
+    return cast("WireObject", {**fields, "run": {**run, "spec": read}})
+
+
+def _is_all_known(fields: WireObject, message: type[WireMessage]) -> bool:
+    """Return True for a flat message with no field of a newer release, as most are: its values need no second look."""
+    if not fields.keys() <= message.__dataclass_fields__.keys():
+        return False
+    return not any(isinstance(value, dict | list) and key != message.CARRIES for key, value in fields.items())
 
 
 def load_as(expected: type[M], fields: Mapping[str, JsonValue]) -> M:
@@ -141,13 +162,27 @@ def _fields(message: WireMessage, *, warnings: bool | Literal["error"] = True) -
     return fields
 
 
-def _encodable(fields: WireObject) -> tuple[WireObject, int]:
-    """Return fields with texts that any encoding can write, and their bytes as text; most are so already."""
+def _profile_of(message: WireMessage) -> Profile | None:
+    """Return the profile of a message whose fields have what `profile_fields` has written of it."""
+    return message.run.spec.profile if isinstance(message, StartRun) and not message.unknown else None
+
+
+def _encodable(fields: dict[str, Any], *, beside: Profile | None = None) -> tuple[WireObject, int]:
+    """Return fields with texts that any encoding can write, and their bytes as text; most are so already.
+
+    The profile `beside`, which is the largest part of a run, is known to be so, and how large it is.
+    """
+    if beside is not None:
+        fields["run"]["spec"]["profile"] = None
     try:
-        return fields, len(to_json(fields))
+        size = len(to_json(fields))
     except (PydanticSerializationError, ValueError):
         fields = cast("WireObject", encodable_json(fields))
-        return fields, len(to_json(fields))
+        size = len(to_json(fields))
+    if beside is None:
+        return fields, size
+    fields["run"]["spec"]["profile"] = profile_fields(beside)
+    return fields, size + profile_size(beside)
 
 
 def _beyond(given: Mapping[str, JsonValue], known: Mapping[str, JsonValue]) -> WireObject:
