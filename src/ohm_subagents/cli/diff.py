@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ohm_subagents.commands import SUCCESS, TASK_FAILED, complain, is_terminal, print_text
 from ohm_subagents.config import process_env
 from ohm_subagents.contract.result import Err
-from ohm_subagents.workspaces import GitWorkspaces
+from ohm_subagents.workspaces import workspaces_of
 
 if TYPE_CHECKING:
     from ohm_subagents.config import OhmConfig
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 async def print_diff(cwd: Path, task: Task, _store: Store, _config: OhmConfig) -> int:
     """Print the changes as a patch, in a pipe byte for byte; return the exit code."""
-    workspaces = GitWorkspaces.of(process_env())
+    workspaces = workspaces_of(process_env())
     if isinstance(workspaces, Err):
         complain(workspaces.err_value)
         return TASK_FAILED

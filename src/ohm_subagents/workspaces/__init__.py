@@ -7,11 +7,11 @@ did to the files of the directory itself: all of it, or nothing.
 """
 
 from ohm_subagents.contract.workspace import Conflict, Hunk, Landing
+from ohm_subagents.workspaces.choice import workspaces_of
 from ohm_subagents.workspaces.clone import OpenClone
 from ohm_subagents.workspaces.git_workspaces import GitWorkspaces
 from ohm_subagents.workspaces.landings import Landings
-from ohm_subagents.workspaces.parent import Parent
-from ohm_subagents.workspaces.work import Beginning, Work, ref_of
+from ohm_subagents.workspaces.work import Beginning, Parent, Work, ref_of
 
 __all__ = [
     "Beginning",
@@ -24,4 +24,5 @@ __all__ = [
     "Parent",
     "Work",
     "ref_of",
+    "workspaces_of",
 ]

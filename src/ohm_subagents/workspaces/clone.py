@@ -6,12 +6,14 @@ import os
 import shutil
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
 from anyio import to_thread
 
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.workspaces.failure import WorkspaceError, error_of
+from ohm_subagents.workspaces.places import make_directory
 from ohm_subagents.workspaces.snapshot import snapshot
 from ohm_subagents.workspaces.source import Source, is_repository, read_small
 from ohm_subagents.workspaces.view import ATTRIBUTES, View, write_alternates
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from ohm_subagents.workspaces.git import Git
 
 UNCOMMITTED: Final = "Files that the run left uncommitted"
+PLAINLY: Final = (*("-q", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules"),)
+"""Options of `git fetch` by which it does nothing else."""
 _WRITERS: Final = 2 * (os.cpu_count() or 2)
 """Processes that write files at once: new files wait for the disk, and these took 0.5 to 0.6 of the time of one."""
 _USER: Final = "[user]\n\tname = ohm-subagents\n\temail = ohm-subagents@localhost\n[gc]\n\tauto = 0\n"
@@ -148,3 +152,17 @@ def _forget_index(view: View) -> bool:
     was_there = view.has_index()
     (view.directory / "index").unlink(missing_ok=True)
     return was_there
+
+
+async def unpacked(git: Git, bundle: bytes, origin: Path) -> tuple[Source, str]:
+    """Make a repository of a bundle, and return it with the commit that the bundle is for."""
+    await to_thread.run_sync(make_directory, origin)
+    file = origin / "bundle"
+    await to_thread.run_sync(file.write_bytes, bundle)
+    base = (await git.run("bundle", "list-heads", f"{file}", cwd=origin)).line.partition(" ")[0]
+    hashing = "sha256" if len(base) == sha256().digest_size * 2 else "sha1"
+    await git.run("init", "-q", "--bare", "--template=", f"--object-format={hashing}", "-b", "main", cwd=origin)
+    (origin / "shallow").write_text(f"{base}\n")
+    await git.run("fetch", *PLAINLY, f"{file}", "+HEAD:refs/ohm/base", cwd=origin)
+    await to_thread.run_sync(file.unlink)
+    return Source(top=origin, git_dir=origin, common_dir=origin), base

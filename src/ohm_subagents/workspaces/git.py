@@ -59,7 +59,7 @@ class Git:
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self._env = {name: env[name] for name in _PASSED if name in env} | _FIXED
-        self._program = _found(env.get("PATH", os.defpath))
+        self._program = program_in(env.get("PATH", os.defpath))
         self._ignoring: dict[str, str] | None = None
 
     async def run(
@@ -117,7 +117,7 @@ class Git:
         return tuple(file for file in files if file.is_absolute() and os.path.isfile(file))
 
 
-def _found(path: str) -> str | None:
+def program_in(path: str) -> str | None:
     """Find the program in the absolute directories of a search path: a repository may bring a `git` of its own."""
     return shutil.which("git", path=os.pathsep.join(one for one in path.split(os.pathsep) if one.startswith("/")))
 

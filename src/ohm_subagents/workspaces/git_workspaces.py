@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from hashlib import sha256
@@ -17,19 +17,19 @@ from ohm_subagents._concurrency.file_lock import try_hold
 from ohm_subagents._config.env import cache_dir
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
-from ohm_subagents.workspaces.clone import Clone, OpenClone, bundled
+from ohm_subagents.workspaces.clone import PLAINLY, Clone, OpenClone, bundled, unpacked
 from ohm_subagents.workspaces.failure import WorkspaceError, error_of
 from ohm_subagents.workspaces.git import Git
 from ohm_subagents.workspaces.included import include
 from ohm_subagents.workspaces.interruption import is_interrupted, landing_alone, mended
 from ohm_subagents.workspaces.notes import read_note, write_note
-from ohm_subagents.workspaces.parent import Parent, changes, seen
+from ohm_subagents.workspaces.parent import changes, seen
 from ohm_subagents.workspaces.places import directory_below, make_directory, private_directory, remove, within
 from ohm_subagents.workspaces.snapshot import committed, head_of
 from ohm_subagents.workspaces.source import Source, is_repository, source_of
 from ohm_subagents.workspaces.unkept import saved, set_aside
 from ohm_subagents.workspaces.view import View
-from ohm_subagents.workspaces.work import BASE, Beginning, Work, forget_landed, ref_of, take_over, work_of
+from ohm_subagents.workspaces.work import BASE, Beginning, Parent, Work, forget_landed, ref_of, take_over, work_of
 
 
 class GitWorkspaces:
@@ -96,7 +96,7 @@ class GitWorkspaces:
             async with self._viewed(directory) as view:
                 file = view.directory / "bundle"
                 await to_thread.run_sync(file.write_bytes, bundle)
-                await view.run("fetch", *_PLAINLY, f"{file}", f"+HEAD:{ref}")
+                await view.run("fetch", *PLAINLY, f"{file}", f"+HEAD:{ref}")
                 kept = await work_of(view, task)
         except (WorkspaceError, OSError) as why:
             return Err(await to_thread.run_sync(saved, self._root, task, bundle, why))
@@ -113,8 +113,7 @@ class GitWorkspaces:
         if work.ok_value:
             return await self.keep(beginning.directory, beginning.task, work.ok_value)
         try:
-            async with self._viewed(beginning.directory) as view:
-                kept = await work_of(view, beginning.task)
+            kept = await self._kept(beginning)
         except (WorkspaceError, OSError) as why:
             return Err(error_of(why))
         if kept is None:
@@ -177,8 +176,7 @@ class GitWorkspaces:
             try:
                 if isinstance(opened, Ok):
                     if includes:
-                        async with self._viewed(beginning.directory) as view:
-                            await include(view, includes, opened.ok_value.top)
+                        await self._include(beginning, includes, opened.ok_value.top)
                     await to_thread.run_sync(write_note, opened.ok_value.top.parent, beginning)
             except (WorkspaceError, OSError) as why:
                 opened = Err(error_of(why))
@@ -200,12 +198,20 @@ class GitWorkspaces:
             if isinstance(begun, Beginning):
                 origin, base = await self._source(begun.directory), begun.commit
             else:
-                origin, base = await self._unpacked(begun, here / "origin")
+                origin, base = await unpacked(self._git, begun, here / "origin")
             clone = await Clone.made(self._git, origin, base, here / "tree")
             directory = await to_thread.run_sync(directory_below, clone.top, within)
         except (WorkspaceError, OSError) as why:
             return Err(error_of(why))
         return Ok(OpenClone(clone.top, directory, partial(clone.work, here / "view"), borrows=(origin.objects,)))
+
+    async def _kept(self, beginning: Beginning) -> Work | None:
+        async with self._viewed(beginning.directory) as view:
+            return await work_of(view, beginning.task)
+
+    async def _include(self, beginning: Beginning, includes: Sequence[str], top: Path) -> None:
+        async with self._viewed(beginning.directory) as view:
+            await include(view, includes, top)
 
     @asynccontextmanager
     async def _viewed(self, directory: Path, *, writes: bool = True) -> AsyncGenerator[View]:
@@ -244,14 +250,17 @@ class GitWorkspaces:
         if beginning is not None:
             await to_thread.run_sync(remove, place / "view")
             try:
-                origin = await self._source(beginning.directory)
+                work = await self._work_left(beginning, place)
             except (WorkspaceError, OSError) as why:
-                clone = OpenClone(place / "tree", place / "tree", partial(_raise, why))
-            else:
-                found = Clone(origin=origin, base=beginning.commit, top=place / "tree", git=self._git)
-                clone = OpenClone(found.top, found.top, partial(found.work, place / "view"))
-            await self.keep_clone(beginning, clone)
+                work = partial(_raise, why)
+            await self.keep_clone(beginning, OpenClone(place / "tree", place / "tree", work))
         await to_thread.run_sync(remove, place)
+
+    async def _work_left(self, beginning: Beginning, place: Path) -> Callable[[], Awaitable[bytes]]:
+        """Return what tells the work in a clone that a process has left."""
+        origin = await self._source(beginning.directory)
+        clone = Clone(origin=origin, base=beginning.commit, top=place / "tree", git=self._git)
+        return partial(clone.work, place / "view")
 
     async def _source(self, directory: Path) -> Source:
         """Return the repository of a directory, which is one of ours where there is none."""
@@ -265,24 +274,8 @@ class GitWorkspaces:
             await self._git.run("init", "-q", "--bare", "--template=", "-b", "main", f"{ours}", cwd=ours)
         return Source(top=top, git_dir=ours, common_dir=ours)
 
-    async def _unpacked(self, bundle: bytes, origin: Path) -> tuple[Source, str]:
-        """Make a repository of a bundle, and return it with the commit that the bundle is for."""
-        await to_thread.run_sync(make_directory, origin)
-        file = origin / "bundle"
-        await to_thread.run_sync(file.write_bytes, bundle)
-        base = (await self._git.run("bundle", "list-heads", f"{file}", cwd=origin)).line.partition(" ")[0]
-        hashing = "sha256" if len(base) == sha256().digest_size * 2 else "sha1"
-        await self._git.run(
-            "init", "-q", "--bare", "--template=", f"--object-format={hashing}", "-b", "main", cwd=origin
-        )
-        (origin / "shallow").write_text(f"{base}\n")
-        await self._git.run("fetch", *_PLAINLY, f"{file}", "+HEAD:refs/ohm/base", cwd=origin)
-        await to_thread.run_sync(file.unlink)
-        return Source(top=origin, git_dir=origin, common_dir=origin), base
-
 
 _PATCH: Final = ("--no-ext-diff", "--no-textconv", "--no-color", "--binary", "--full-index")
-_PLAINLY: Final = (*("-q", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules"),)
 
 
 async def _raise(why: Exception) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from anyio import to_thread
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ohm_subagents.workspaces.source import Source
-    from ohm_subagents.workspaces.view import View
 
 _NAME: Final = "ohm-landing"
 
@@ -44,7 +43,20 @@ def is_interrupted(source: Source) -> bool:
     return os.path.lexists(place_of(source))
 
 
-async def mended(view: View) -> None:
+class Ground(Protocol):
+    """Files among which work lands, and what is recorded of it."""
+
+    @property
+    def source(self) -> Source:
+        """The directories of the files and of the record."""
+        ...
+
+    async def commit(self, name: str) -> str | None:
+        """Return what a reference stands for."""
+        ...
+
+
+async def mended(view: Ground) -> None:
     """Take back what a landing has left that was killed; one that is recorded is done. The caller keeps others out."""
     place = place_of(view.source)
     if place.is_symlink():

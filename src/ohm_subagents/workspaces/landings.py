@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
@@ -12,6 +13,9 @@ from anyio import to_thread
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.workspace import Conflict, Landing
+from ohm_subagents.workspaces.choice import workspaces_of
+from ohm_subagents.workspaces.copied_landings import land_copy
+from ohm_subagents.workspaces.copies import Copies
 from ohm_subagents.workspaces.failure import WorkspaceError, error_of
 from ohm_subagents.workspaces.git_workspaces import GitWorkspaces
 from ohm_subagents.workspaces.interruption import is_interrupted, landing_alone, mended, place_of
@@ -19,11 +23,11 @@ from ohm_subagents.workspaces.merging import merged
 from ohm_subagents.workspaces.places import remove
 from ohm_subagents.workspaces.replacement import JOURNAL, Change, Landed, Replacement, forget, take_back
 from ohm_subagents.workspaces.snapshot import head_of, snapshot
-from ohm_subagents.workspaces.work import LANDED, forget_all, kept_of, ref_of
+from ohm_subagents.workspaces.work import LANDED, Kept, forget_all, kept_of, ref_of
 from ohm_subagents.workspaces.working_files import ChangedMeanwhile, Version
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
     from pathlib import Path
 
     from ohm_subagents.workspaces.view import View
@@ -44,7 +48,7 @@ class Landings:
     @classmethod
     def of(cls, env: Mapping[str, str]) -> Result[Landings, OhmError]:
         """Return those of the user's cache; Err if `env` names neither that nor a home."""
-        match GitWorkspaces.of(env):
+        match workspaces_of(env):
             case Ok(workspaces):
                 return Ok(cls(workspaces))
             case Err() as refused:
@@ -55,16 +59,12 @@ class Landings:
 
         With a conflict nothing is changed. A task that has changed more since it landed lands that.
         """
-        ref = ref_of(task)
         try:
+            if isinstance(self._workspaces, Copies):
+                async with self._workspaces.alone(directory) as depot:
+                    return await _land(task, depot.kept(task), partial(land_copy, depot, self._step))
             async with self._alone(directory, writes=False) as view:
-                work, base, landed = await kept_of(view, task)
-                base = landed or base
-                if work is None or base is None:
-                    return Err(_nothing(task))
-                if work == landed:
-                    return Err(_refused(f"The changes of task '{task}' have landed; there is nothing more to land."))
-                return await self._landed(view, Landed(ref=ref + LANDED, commit=work), ref=ref, base=base)
+                return await _land(task, await kept_of(view, task), partial(self._landed, view))
         except ChangedMeanwhile as changed:
             return Err(_changed(str(changed)))
         except (WorkspaceError, OSError) as why:
@@ -73,17 +73,13 @@ class Landings:
     async def discard(self, directory: Path, task: str) -> Result[None, OhmError]:
         """Remove what is kept of a task that has not landed."""
         try:
+            if isinstance(self._workspaces, Copies):
+                async with self._workspaces.alone(directory) as depot:
+                    return await _discard(task, depot.kept(task), depot.forget)
             async with self._alone(directory) as view:
-                work, _, landed = await kept_of(view, task)
-                if work is None:
-                    return Err(_nothing(task))
-                if work == landed:
-                    told = f"The changes of task '{task}' have landed, and are in the files of its parent."
-                    return Err(_refused(told, "Take them back there."))
-                await forget_all(view, task)
+                return await _discard(task, await kept_of(view, task), partial(forget_all, view))
         except (WorkspaceError, OSError) as why:
             return Err(error_of(why))
-        return Ok(None)
 
     @asynccontextmanager
     async def _alone(self, directory: Path, *, writes: bool = True) -> AsyncGenerator[View]:
@@ -93,20 +89,21 @@ class Landings:
                 await mended(view)
             yield view
 
-    async def _landed(self, view: View, landed: Landed, *, ref: str, base: str) -> Result[Landing, OhmError]:
+    async def _landed(self, view: View, landed: Landed, base: str) -> Landing:
+        ref = landed.ref.removesuffix(LANDED)
         now = await snapshot(view, "Files of the parent", head=await head_of(view))
         trees = await view.run("rev-parse", f"{base}^{{tree}}", f"{landed.commit}^{{tree}}")
         base_tree, work_tree = trees.line.split()
         tree = await merged(view, base=base_tree, ours=now.tree, theirs=work_tree)
         if not isinstance(tree, str):
-            return Ok(Landing(ref=ref, conflicts=tree))
+            return Landing(ref=ref, conflicts=tree)
         changes = await _changes(view, now.tree, tree)
         self._step("merged")
         conflicts: tuple[Conflict, ...] = ()
         with anyio.CancelScope(shield=True):
             conflicts = await self._replaced(view, changes, tree, landed)
         files = tuple(change.path.decode("utf-8", "backslashreplace") for change in changes)
-        return Ok(Landing(ref=ref, conflicts=conflicts) if conflicts else Landing(ref=ref, files=files))
+        return Landing(ref=ref, conflicts=conflicts) if conflicts else Landing(ref=ref, files=files)
 
     async def _replaced(self, view: View, changes: list[Change], tree: str, landed: Landed) -> tuple[Conflict, ...]:
         """Make the changes, and record it; nothing of both if something is in the way."""
@@ -140,6 +137,25 @@ class Landings:
         paths = b"".join(change.path + b"\0" for change in changes if change.new is not None)
         await view.run("checkout-index", "-q", "-z", "--stdin", f"--prefix={place}/new/", stdin=paths)
         self._step("staged")
+
+
+async def _land(task: str, kept: Kept, land: Callable[[Landed, str], Awaitable[Landing]]) -> Result[Landing, OhmError]:
+    base = kept.landed or kept.base
+    if kept.work is None or base is None:
+        return Err(_nothing(task))
+    if kept.work == kept.landed:
+        return Err(_refused(f"The changes of task '{task}' have landed; there is nothing more to land."))
+    return Ok(await land(Landed(ref=ref_of(task) + LANDED, commit=kept.work), base))
+
+
+async def _discard(task: str, kept: Kept, forget: Callable[[str], Awaitable[None]]) -> Result[None, OhmError]:
+    if kept.work is None:
+        return Err(_nothing(task))
+    if kept.work == kept.landed:
+        told = f"The changes of task '{task}' have landed, and are in the files of its parent."
+        return Err(_refused(told, "Take them back there."))
+    await forget(task)
+    return Ok(None)
 
 
 async def _changes(view: View, before: str, after: str) -> list[Change]:

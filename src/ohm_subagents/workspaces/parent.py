@@ -2,32 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from ohm_subagents.workspaces.snapshot import tree_of
-from ohm_subagents.workspaces.work import BASE, LANDED, REFS, refs_below
+from ohm_subagents.workspaces.work import BASE, LANDED, REFS, Parent, refs_below
 
 if TYPE_CHECKING:
     from ohm_subagents.workspaces.view import View
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parent:
-    """Everything of a repository that a task in a clone of it must not change."""
-
-    head: str
-    """The branch, or the commit, that is checked out."""
-    refs: Mapping[str, str]
-    """Its references and their objects."""
-    kept: Mapping[str, str]
-    """The references of tasks, and their objects."""
-    index: str
-    """The SHA-256 of the entries of its index."""
-    tree: str
-    """The id of the tree of its files."""
 
 
 async def seen(view: View) -> Parent:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -10,9 +11,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import quote, unquote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
-    from ohm_subagents.workspaces.parent import Parent
     from ohm_subagents.workspaces.view import View
 
 REFS: Final = "refs/ohm/"
@@ -23,6 +23,22 @@ LANDED: Final = ".landed"
 _KINDS: Final = (LANDED, BASE, "")
 _FORMAT: Final = "--format=%(refname) %(objectname)"
 _MAX_NAME: Final = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parent:
+    """Everything of a repository that a task in a clone of it must not change."""
+
+    head: str
+    """The branch, or the commit, that is checked out."""
+    refs: Mapping[str, str]
+    """Its references and their objects."""
+    kept: Mapping[str, str]
+    """The references of tasks, and their objects."""
+    index: str
+    """The SHA-256 of the entries of its index."""
+    tree: str
+    """The id of the tree of its files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,28 +126,40 @@ async def work_of(view: View, task: str) -> Work | None:
     return Work(base=base or "", ref=ref, files=len(counts), insertions=added, deletions=removed, has_landed=has_landed)
 
 
-async def forget_landed(view: View, refs: Mapping[str, str], is_gone: Callable[[str], bool]) -> None:
-    """Remove what is kept of tasks that are gone, where all of it has landed; other work stays."""
+def landed_of_gone(refs: Mapping[str, str], is_gone: Callable[[str], bool]) -> list[str]:
+    """Return what is kept of tasks that are gone, where all of it has landed."""
     names = [ref for ref, commit in refs.items() if refs.get(ref + LANDED) == commit]
     gone = [ref for ref in names if is_gone(unquote(ref.removeprefix(REFS)))]
-    found = [ref + kind for ref in gone for kind in _KINDS if ref + kind in refs]
+    return [ref + kind for ref in gone for kind in _KINDS if ref + kind in refs]
+
+
+def taken_over(refs: Mapping[str, str], task: str, former: str) -> dict[str, str]:
+    """Return the references by which a task goes on with the work of the one that it continues.
+
+    None if that has no work, or none that has not landed: then the files have it.
+    """
+    mine, its = ref_of(task), ref_of(former)
+    commits = {kind: refs.get(its + kind) for kind in (BASE, LANDED, "")}
+    if commits[""] in (None, commits[LANDED]) or commits[BASE] is None:
+        return {}
+    return {mine + kind: commit for kind, commit in commits.items() if commit is not None}
+
+
+async def forget_landed(view: View, refs: Mapping[str, str], is_gone: Callable[[str], bool]) -> None:
+    """Remove what is kept of tasks that are gone, where all of it has landed; other work stays."""
+    found = landed_of_gone(refs, is_gone)
     if found:
         stdin = _lines(f"delete {ref} {refs[ref]}" for ref in found)
         await view.ended("update-ref", "--no-deref", "--stdin", stdin=stdin)
 
 
 async def take_over(view: View, task: str, former: str, refs: Mapping[str, str]) -> str | None:
-    """Let a task go on with the work of the one that it continues, and return the commit.
-
-    None if that has none, or none that has not landed: then the files have it.
-    """
-    mine, its = ref_of(task), ref_of(former)
-    commits = {kind: refs.get(its + kind) for kind in (BASE, LANDED, "")}
-    if commits[""] in (None, commits[LANDED]) or commits[BASE] is None:
-        return None
-    stdin = _lines(f"update {mine}{kind} {commit}" for kind, commit in commits.items() if commit is not None)
-    await view.run("update-ref", "--no-deref", "--stdin", stdin=stdin)
-    return commits[""]
+    """Let a task go on with the work of the one that it continues, and return the commit; None if it has none."""
+    taken = taken_over(refs, task, former)
+    if taken:
+        stdin = _lines(f"update {ref} {commit}" for ref, commit in taken.items())
+        await view.run("update-ref", "--no-deref", "--stdin", stdin=stdin)
+    return taken.get(ref_of(task))
 
 
 def _lines(commands: Iterable[str]) -> bytes:

@@ -122,18 +122,21 @@ def ancestors(path: bytes) -> list[bytes]:
     return [b"/".join(parts[:n]) for n in range(1, len(parts))]
 
 
-def is_version(file: Path, version: Version) -> bool:
-    """Return True for a file, or a link, that has this content."""
+def version_of(file: Path, *, sha256: bool = False) -> Version | None:
+    """Return the content of a file or a link; None for anything else."""
     status = file.lstat()
     if stat.S_ISLNK(status.st_mode):
-        return version.mode == _LINK and version.oid == _oid([os.fsencode(file.readlink())], status.st_size, version)
+        return Version(_LINK, _oid([os.fsencode(file.readlink())], status.st_size, sha256=sha256))
     if not stat.S_ISREG(status.st_mode):
-        return False
+        return None
     mode = _EXECUTABLE if status.st_mode & stat.S_IXUSR else _PLAIN
     with file.open("rb") as opened:
-        return version.mode == mode and version.oid == _oid(
-            iter(lambda: opened.read(_CHUNK), b""), status.st_size, version
-        )
+        return Version(mode, _oid(iter(lambda: opened.read(_CHUNK), b""), status.st_size, sha256=sha256))
+
+
+def is_version(file: Path, version: Version) -> bool:
+    """Return True for a file, or a link, that has this content."""
+    return version_of(file, sha256=len(version.oid) == hashlib.sha256().digest_size * 2) == version
 
 
 def give_rights(file: Path, before: int) -> None:
@@ -146,8 +149,8 @@ def give_rights(file: Path, before: int) -> None:
     file.chmod(rights | runs if now & stat.S_IXUSR else rights & ~0o111)
 
 
-def _oid(chunks: Iterable[bytes], size: int, version: Version) -> str:
-    digest = hashlib.sha256() if len(version.oid) == hashlib.sha256().digest_size * 2 else hashlib.sha1()  # noqa: S324  git's own
+def _oid(chunks: Iterable[bytes], size: int, *, sha256: bool) -> str:
+    digest = hashlib.sha256() if sha256 else hashlib.sha1()  # noqa: S324  git's own
     digest.update(b"blob %d\0" % size)
     for chunk in chunks:
         digest.update(chunk)

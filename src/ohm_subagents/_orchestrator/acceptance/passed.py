@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ohm_subagents.contract.result import Err
-from ohm_subagents.workspaces import GitWorkspaces
+from ohm_subagents.workspaces import workspaces_of
 
 if TYPE_CHECKING:
     from ohm_subagents._plugins.backends.request import RunRequest
@@ -41,7 +41,7 @@ class PassedCommands:
 
 async def files_of(request: RunRequest) -> str:
     """Return the id of the tree of a clone's files; empty where it cannot be told."""
-    workspaces = GitWorkspaces.of(request.env)
+    workspaces = workspaces_of(request.env)
     if isinstance(workspaces, Err):
         return ""
     seen = await workspaces.ok_value.parent(request.cwd)

@@ -260,9 +260,9 @@ class Driver:
     ) -> Result[IsolatedBackend, OhmError]:
         """Return the backend for a run in a clone, or why there can be none."""
         from ohm_subagents._orchestrator.run.isolated import IsolatedBackend  # noqa: PLC0415  most runs have no clone
-        from ohm_subagents.workspaces import GitWorkspaces  # noqa: PLC0415
+        from ohm_subagents.workspaces import workspaces_of  # noqa: PLC0415
 
-        workspaces = self._workspaces or GitWorkspaces.of(plan.spec.env)
+        workspaces = self._workspaces or workspaces_of(plan.spec.env)
         if isinstance(workspaces, Err):
             return workspaces
         self._workspaces = workspaces

@@ -1,0 +1,209 @@
+"""Workspaces where there is no git: copies of the files, and manifests of what they were."""
+
+from __future__ import annotations
+
+import os
+from contextlib import asynccontextmanager
+from hashlib import sha256
+from typing import TYPE_CHECKING, Final
+
+from anyio import to_thread
+
+from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.workspaces.clone import OpenClone
+from ohm_subagents.workspaces.depot import Depot, differing, tree_id
+from ohm_subagents.workspaces.failure import WorkspaceError, error_of
+from ohm_subagents.workspaces.git_workspaces import GitWorkspaces
+from ohm_subagents.workspaces.interruption import is_interrupted, landing_alone, mended
+from ohm_subagents.workspaces.patches import counted, patch
+from ohm_subagents.workspaces.places import directory_below, within
+from ohm_subagents.workspaces.source import source_of
+from ohm_subagents.workspaces.unkept import saved
+from ohm_subagents.workspaces.work import BASE, LANDED, Beginning, Parent, Work, landed_of_gone, ref_of, taken_over
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from ohm_subagents.contract.errors import OhmError
+
+_NO_BUNDLE: Final = WorkspaceError("git is not installed.", "Install it: files travel to a runner as a bundle of git.")
+
+
+class Copies(GitWorkspaces):
+    """Makes copies of directories for tasks, and keeps what the tasks do to them below the user's cache.
+
+    A tree is what a commit is with git, and the whole directory is in it: nobody reads `.gitignore`.
+    """
+
+    async def begin(
+        self, directory: Path, task: str, *, after: str = "", is_gone: Callable[[str], bool] = lambda _task: False
+    ) -> Result[Beginning, OhmError]:
+        """Keep the files of a directory as they are, as with git."""
+        try:
+            await self._sweep()
+            async with self.alone(directory) as depot:
+                refs = await to_thread.run_sync(depot.refs)
+                gone = landed_of_gone(refs, is_gone)
+                parent = await to_thread.run_sync(_seen, depot, gone)
+                taken = taken_over(refs, task, after) if after and not {ref_of(task) + BASE} & refs.keys() else {}
+                ref = ref_of(task)
+                commit = refs.get(ref) or refs.get(ref + BASE) or taken.get(ref)
+                for name, tree in (taken or ({} if commit else {ref + BASE: parent.tree})).items():
+                    depot.refer(name, tree)
+            below = await to_thread.run_sync(within, directory, depot.source.top)
+        except (WorkspaceError, OSError) as why:
+            return Err(error_of(why))
+        commit = commit or parent.tree
+        return Ok(Beginning(task=task, directory=directory, within=below, commit=commit, parent=parent))
+
+    async def bundle(self, beginning: Beginning) -> Result[bytes, OhmError]:
+        """Return why there is none."""
+        return Err(_NO_BUNDLE.error)
+
+    async def keep(self, directory: Path, task: str, bundle: bytes) -> Result[Work, OhmError]:
+        """Keep the tree of a copy."""
+        try:
+            depot = await self._depot(directory)
+            depot.refer(ref_of(task), bundle.decode())
+            kept = await to_thread.run_sync(_work_of, depot, task)
+        except (WorkspaceError, OSError) as why:
+            return Err(await to_thread.run_sync(saved, self._root, task, bundle, why))
+        return Ok(kept) if kept is not None else Err(WorkspaceError(f"The work of task '{task}' is gone.").error)
+
+    async def diff(self, directory: Path, task: str) -> Result[bytes, OhmError]:
+        """Return what a task has changed, as a patch; of files that are not text, that they differ."""
+        try:
+            await self._sweep()
+            depot = await self._depot(directory)
+            return Ok(await to_thread.run_sync(_patch_of, depot, task))
+        except (WorkspaceError, OSError) as why:
+            return Err(error_of(why))
+
+    async def forget(self, directory: Path, task: str) -> Result[None, OhmError]:
+        """Remove what a task began with if it has changed nothing."""
+        try:
+            depot = await self._depot(directory)
+            if depot.kept(task).work is None:
+                depot.refer(ref_of(task) + BASE, None)
+        except (WorkspaceError, OSError) as why:
+            return Err(error_of(why))
+        return Ok(None)
+
+    async def parent(self, directory: Path) -> Result[Parent, OhmError]:
+        """Look at the files that no task in a copy may change."""
+        try:
+            tree = await to_thread.run_sync(tree_id, directory)
+        except (WorkspaceError, OSError) as why:
+            return Err(error_of(why))
+        return Ok(Parent(head="", refs={}, kept={}, index="", tree=tree))
+
+    async def changed(self, beginning: Beginning) -> list[str]:
+        """Name the files that have changed since a task began, and have not landed."""
+        if beginning.parent is None:
+            return []
+        try:
+            depot = await self._depot(beginning.directory)
+            return await to_thread.run_sync(_changes, depot, beginning.parent)
+        except (WorkspaceError, OSError) as why:
+            return [f"its files ({error_of(why).message.rstrip('.')})"]
+
+    @asynccontextmanager
+    async def clone_of(self, bundle: bytes, within: str) -> AsyncGenerator[Result[OpenClone, OhmError]]:
+        """Return why there is none."""
+        yield Err(_NO_BUNDLE.error)
+
+    @asynccontextmanager
+    async def alone(self, directory: Path) -> AsyncGenerator[Depot]:
+        """Keep others out, and finish or take back a landing that was interrupted."""
+        depot = await self._depot(directory)
+        async with landing_alone(depot.source):
+            if is_interrupted(depot.source):
+                await mended(depot)
+            yield depot
+
+    async def _opened(
+        self, place: Result[Path, OhmError], within: str, begun: Beginning | bytes
+    ) -> Result[OpenClone, OhmError]:
+        if isinstance(place, Err):
+            return place
+        if not isinstance(begun, Beginning):
+            return Err(_NO_BUNDLE.error)
+        top = place.ok_value / "tree"
+        try:
+            depot = await self._depot(begun.directory)
+            await to_thread.run_sync(_write_out, depot, begun.commit, top)
+            directory = await to_thread.run_sync(directory_below, top, within)
+        except (WorkspaceError, OSError) as why:
+            return Err(error_of(why))
+        return Ok(OpenClone(top, directory, await self._work_left(begun, place.ok_value)))
+
+    async def _kept(self, beginning: Beginning) -> Work | None:
+        depot = await self._depot(beginning.directory)
+        return await to_thread.run_sync(_work_of, depot, beginning.task)
+
+    async def _include(self, beginning: Beginning, includes: Sequence[str], top: Path) -> None:
+        """Do nothing: all files are there."""
+
+    async def _work_left(self, beginning: Beginning, place: Path) -> Callable[[], Awaitable[bytes]]:
+        depot = await self._depot(beginning.directory)
+
+        async def work() -> bytes:
+            tree = await to_thread.run_sync(depot.snapshot, place / "tree")
+            return b"" if tree == beginning.commit else tree.encode()
+
+        return work
+
+    async def _depot(self, directory: Path) -> Depot:
+        return await to_thread.run_sync(_depot, self._root / "copies", directory)
+
+
+def _depot(root: Path, directory: Path) -> Depot:
+    found = source_of(directory)
+    top = found.top if found is not None else directory.resolve()
+    return Depot(root / sha256(os.fsencode(top)).hexdigest()[:32], top)
+
+
+def _seen(depot: Depot, gone: Iterable[str] = ()) -> Parent:
+    for ref in gone:
+        depot.refer(ref, None)
+    depot.clear()
+    return Parent(head="", refs={}, kept=depot.refs(), index="", tree=depot.snapshot(depot.source.top))
+
+
+def _write_out(depot: Depot, tree: str, top: Path) -> None:
+    top.mkdir()
+    for path, version in depot.manifest(tree).items():
+        depot.put(version, top / os.fsdecode(path))
+
+
+def _work_of(depot: Depot, task: str) -> Work | None:
+    work, base, landed = depot.kept(task)
+    if work is None:
+        return None
+    trees = [depot.manifest(tree or work) for tree in (base, work)]
+    added, removed = counted(depot, *trees)
+    files = len(differing(*trees))
+    return Work(
+        base=base or "", ref=ref_of(task), files=files, insertions=added, deletions=removed, has_landed=work == landed
+    )
+
+
+def _patch_of(depot: Depot, task: str) -> bytes:
+    work, base, _ = depot.kept(task)
+    if work is None or base is None:
+        return b""
+    return patch(depot, depot.manifest(base), depot.manifest(work))
+
+
+def _changes(depot: Depot, before: Parent) -> list[str]:
+    tree, refs = depot.snapshot(depot.source.top), depot.refs()
+    if tree == before.tree:
+        return []
+    landed = set[bytes]()
+    for name, work in refs.items() - before.kept.items():
+        if name.endswith(LANDED):
+            since = before.kept.get(name) or refs[name.removesuffix(LANDED) + BASE]
+            landed.update(differing(depot.manifest(since), depot.manifest(work)))
+    names = differing(depot.manifest(before.tree), depot.manifest(tree))
+    return [name.decode("utf-8", "backslashreplace") for name in names if name not in landed]
