@@ -527,6 +527,21 @@ async def test_what_makes_room_is_gone_at_once_and_leaves_the_file_many_at_a_tim
     assert tables(tmp_path, "SELECT count(*) FROM tombstones") == [(MANY,)]
 
 
+async def test_what_has_made_room_does_not_come_back_while_it_leaves_the_file(tmp_path, registry, clock):
+    async with registry(max_entries=2) as store:
+        for number in range(MANY + 1):
+            Hand(store, clock).settled(f"task_{number}")
+            await store.flush()
+        listed = store.list(TaskQuery())
+        shown = [next(listed).ok_value.id]
+        for task_id in ("task_more", "task_last"):
+            Hand(store, clock).settled(task_id)
+            await store.flush()
+        assert tables(tmp_path, "SELECT count(*) FROM tasks") < [(MANY,)]
+        shown += [one.ok_value.id for one in listed]
+        assert shown == [f"task_{MANY}", f"task_{MANY - 1}"]  # as when it was asked
+
+
 async def test_a_task_that_made_room_may_come_back_under_its_id(registry, clock):
     async with registry(max_entries=1) as store:
         for task_id in ("task_1", "task_2", "task_1"):

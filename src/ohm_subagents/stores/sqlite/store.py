@@ -214,8 +214,10 @@ class SqliteStore:
         return tuple(self._oldest_first(Selection(equal={"session_id": session_id})))
 
     def list(self, query: TaskQuery) -> Iterator[Result[ListedTask, OhmError]]:
+        leaving = self._writer.eviction.leaving  # before the file is read, as below
         for row in self._reader.rows(self._selection(query), is_newest_first=True):
-            if row.id not in self._writer.eviction.leaving and not self._expiry.is_recorded(row.expired_ms):
+            has_left = row.id in leaving or row.id in self._writer.eviction.leaving
+            if not has_left and not self._expiry.is_recorded(row.expired_ms):
                 listed = self._loader.listed(row)
                 if listed is not None and _fits(listed, query):
                     yield listed
@@ -239,9 +241,10 @@ class SqliteStore:
         wanted = selection.equal.get("session_id")
         newest = {task.id: task for task in mine if wanted in {None, task.session_id}}
         written_count = self._writer.written_count  # as it was before the file is read
+        leaving = self._writer.eviction.leaving  # the same: who has left is not there again once its row is removed
         unwritten = {task_id for task_id in newest if not self._recent.is_written(task_id, written_count)}
         for row in self._reader.rows(selection):
-            if self._expiry.is_recorded(row.expired_ms):
+            if row.id in leaving or self._expiry.is_recorded(row.expired_ms):
                 continue
             unwritten.discard(row.id)
             known = newest.pop(row.id, None)
