@@ -38,11 +38,20 @@ FORMS = (
     "```{}\nx\n```",
     "| a |\n|:--|\n| {} |",
 )
-HARMFUL = {}
-for one in harmful_texts(most=5_000):
-    HARMFUL.setdefault(one.kind, {})[one.name] = one.text
+SHORT, LONG = 500, 5_000
 BROUGHT = ContextVar("BROUGHT")
 NAME = 200
+
+
+def kinds_of(most):
+    """The texts of the corpus by kind and name."""
+    kinds = {}
+    for one in harmful_texts(most=most):
+        kinds.setdefault(one.kind, {})[one.name] = one.text
+    return kinds
+
+
+HARMFUL = kinds_of(SHORT)
 
 
 class Elements(HTMLParser):
@@ -84,9 +93,29 @@ def check_markup(html):
             assert "noopener" in attributes["rel"]
 
 
-async def act(_request, sink):
+class Bringer:
+    """Subagents that bring texts: a first one starts another for each text of a kind."""
+
+    def __init__(self):
+        self.ohm = None
+        self.children = {}
+
+    async def act(self, request, sink):
+        harmful = BROUGHT.get()
+        if isinstance(harmful, dict):
+            return await self._lead(request, harmful)
+        return bring(harmful, sink)
+
+    async def _lead(self, request, harmful):
+        for name, text in harmful.items():
+            BROUGHT.set(text)
+            failed = await self.ohm.run("finder", said(text), description=title(text))
+            self.children[name] = failed.err_value.task_id
+        return request.prompt
+
+
+def bring(harmful, sink):
     """A model, its tools and its files that bring a text."""
-    harmful = BROUGHT.get()
     name = f"name {harmful[:NAME]}"
     sink.emit(ThinkingDelta(text=f"before {harmful} and after"))
     for number, arguments in enumerate(({"command": harmful}, {"path": name}, {name: harmful})):
@@ -102,28 +131,71 @@ async def act(_request, sink):
     return Err(OhmError(code="task_backend_execution_failed", message=f"{harmful} and after", advice=harmful))
 
 
+def said(harmful):
+    return _sent(f"before {harmful} and after")
+
+
+def title(harmful):
+    return _sent(f"title {harmful[:NAME]}")
+
+
+def _sent(text):
+    return text.encode(errors="replace").decode()  # half a character is no prompt
+
+
+@pytest.fixture(scope="module")
+def anyio_backend():
+    """That of the server, which all of these tests ask."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="module")
+async def brought(tmp_path_factory):
+    """What brings texts, and a client of the page of all that they have brought."""
+    bringer = Bringer()
+    home = tmp_path_factory.mktemp("home")
+    async with ui_scene.opened(home, act=bringer.act) as bringer.ohm, client_of(bringer.ohm) as client:
+        yield bringer, client
+
+
 @pytest.mark.anyio
 @pytest.mark.parametrize("kind", HARMFUL)
-async def test_what_is_brought_from_outside_stays_text(tmp_path, kind):
-    async with ui_scene.opened(tmp_path, act=act) as ohm, client_of(ohm) as client:
-        for name, harmful in HARMFUL[kind].items():
-            BROUGHT.set(harmful)
-            said = f"before {harmful} and after".encode(errors="replace").decode()  # half a character is no prompt
-            title = f"title {harmful[:NAME]}".encode(errors="replace").decode()
-            failed = await ohm.run("finder", said, description=title)
-            path = f"/api/tasks/{failed.err_value.task_id}"
-            found = [await got(client, each) for each in ("/api/tasks", path, f"{path}/transcript", "/api/cost")]
-            found.append(await got(client, "/api/tasks", q=title, session=title, profile=title))
-            for key, text in texts(found):
-                assert DRIVING.search(text) is None, (name, key, ascii(text[:300]))
-                if key in {"html", "prompt_html", "output_html"}:
-                    check_markup(text)
-            check_whole(found[2]["entries"], harmful)
-            exported = structure((await client.get(f"{path}/export")).text)
-            assert exported == EXPORTED, name
+async def test_what_is_brought_from_outside_stays_text(brought, kind):
+    await check_brought(*brought, HARMFUL[kind])
 
 
-def check_whole(entries, harmful):
+@pytest.mark.slow
+@pytest.mark.anyio
+@pytest.mark.parametrize("kind", ["markdown", "size", "width"])
+async def test_a_long_text_that_is_brought_from_outside_stays_text(brought, kind):
+    await check_brought(*brought, kinds_of(LONG)[kind])
+
+
+async def check_brought(bringer, client, harmful):
+    bringer.children = {}
+    BROUGHT.set(harmful)
+    together = {"prompt": " ".join(map(said, harmful.values())), "description": " ".join(map(title, harmful.values()))}
+    lead = (await bringer.ohm.run("task", **together)).unwrap().task_id
+    for path in ("/api/tasks?limit=100", f"/api/tasks/{lead}", f"/api/tasks/{lead}/transcript", "/api/cost"):
+        check_texts(await got(client, path), path)
+    for name, text in harmful.items():
+        path = f"/api/tasks/{bringer.children[name]}"
+        check_texts((await got(client, path))["task"], name)
+        check_texts(await got(client, "/api/tasks", **dict.fromkeys(("q", "session", "profile"), title(text))), name)
+        transcript = await got(client, f"{path}/transcript")
+        check_texts(transcript, name)
+        check_whole(transcript["entries"])
+    assert structure((await client.get(f"/api/tasks/{lead}/export")).text) == EXPORTED
+
+
+def check_texts(answer, name):
+    for key, text in texts(answer):
+        assert DRIVING.search(text) is None, (name, key, ascii(text[:300]))
+        if key in {"html", "prompt_html", "output_html"}:
+            check_markup(text)
+
+
+def check_whole(entries):
     """Nothing beside it is lost."""
     for kind in ("prompt", "answer", "thinking"):
         (entry,) = [each for each in entries if each["kind"] == kind]

@@ -14,7 +14,7 @@ def anyio_backend():
     return "asyncio"
 
 
-@pytest.mark.parametrize("store", ["memory", "sqlite"])
+@pytest.mark.parametrize("store", [pytest.param("memory", marks=pytest.mark.slow), "sqlite"])
 async def test_work_is_landed_and_discarded_from_the_page_which_then_offers_it_no_more(tmp_path, store):
     parent = repository(tmp_path / "parent", a="one\n")
     async with opened(tmp_path, store) as ohm, client_of(ohm) as client:

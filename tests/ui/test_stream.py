@@ -8,35 +8,42 @@ from ui_client import client_at, client_of, free_port, got, served, streamed, to
 pytestmark = pytest.mark.anyio
 
 
+async def test_a_task_is_watched_cancelled_and_answered(played):
+    _, ids, client = played
+    await check_steered(client, ids)
+
+
+@pytest.mark.slow
 async def test_a_task_of_another_process_is_watched_cancelled_and_answered(tmp_path):
     with ui_scene.scene_in_a_process(tmp_path) as (ids, _):
-        async with (
-            ui_scene.opened(tmp_path) as ohm,
-            client_of(ohm) as client,
-            streamed(client, task=ids["lead"]) as events,
-        ):
-            await until(events, lambda name, _: name == "hello")
-            rows = {row["id"]: row for row in (await got(client, "/api/tasks"))["tasks"]}
-            assert rows[ids["asker"]]["asks"] == 1
-            cancelled = await told(client, f"/api/tasks/{ids['sleeper']}/cancel")
-            assert cancelled == {"message": "It is cancelled.", "task": ids["sleeper"]}
-            await until(events, lambda name, data: name == "tasks" and has(data, ids["sleeper"], "cancelled"))
-            (asked,) = (await got(client, f"/api/tasks/{ids['lead']}"))["requests"]
-            answered = await told(client, f"/api/requests/{asked['id']}/answer", answer="approve")
-            assert (answered["task"], answered["message"]) == (ids["asker"], "approved [client]")
-            await until(events, lambda name, data: name == "tasks" and has(data, ids["lead"], "succeeded"))
-            picture = await got(client, f"/api/tasks/{ids['lead']}")
-            assert {row["id"]: row["status"] for row in picture["tree"]} == {
-                ids["lead"]: "succeeded",
-                ids["reader"]: "succeeded",
-                ids["asker"]: "succeeded",
-                ids["sleeper"]: "cancelled",
-                ids["failing"]: "failed",
-            }
-            again = await told(client, f"/api/tasks/{ids['sleeper']}/cancel")
-            assert again["message"] == "It was over before: cancelled."
-            closed = await told(client, f"/api/requests/{asked['id']}/answer", code=409, answer="deny")
-            assert closed["error"]["code"] == "request_closed"
+        async with ui_scene.opened(tmp_path) as ohm, client_of(ohm) as client:
+            await check_steered(client, ids)
+
+
+async def check_steered(client, ids):
+    async with streamed(client, task=ids["lead"]) as events:
+        await until(events, lambda name, _: name == "hello")
+        rows = {row["id"]: row for row in (await got(client, "/api/tasks"))["tasks"]}
+        assert rows[ids["asker"]]["asks"] == 1
+        cancelled = await told(client, f"/api/tasks/{ids['sleeper']}/cancel")
+        assert cancelled == {"message": "It is cancelled.", "task": ids["sleeper"]}
+        await until(events, lambda name, data: name == "tasks" and has(data, ids["sleeper"], "cancelled"))
+        (asked,) = (await got(client, f"/api/tasks/{ids['lead']}"))["requests"]
+        answered = await told(client, f"/api/requests/{asked['id']}/answer", answer="approve")
+        assert (answered["task"], answered["message"]) == (ids["asker"], "approved [client]")
+        await until(events, lambda name, data: name == "tasks" and has(data, ids["lead"], "succeeded"))
+        picture = await got(client, f"/api/tasks/{ids['lead']}")
+        assert {row["id"]: row["status"] for row in picture["tree"]} == {
+            ids["lead"]: "succeeded",
+            ids["reader"]: "succeeded",
+            ids["asker"]: "succeeded",
+            ids["sleeper"]: "cancelled",
+            ids["failing"]: "failed",
+        }
+        again = await told(client, f"/api/tasks/{ids['sleeper']}/cancel")
+        assert again["message"] == "It was over before: cancelled."
+        closed = await told(client, f"/api/requests/{asked['id']}/answer", code=409, answer="deny")
+        assert closed["error"]["code"] == "request_closed"
 
 
 def has(data, task_id, status):

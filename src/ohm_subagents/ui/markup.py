@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from html import escape
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -25,10 +25,16 @@ if TYPE_CHECKING:
 _SCHEMES: Final = frozenset({"http", "https", "mailto"})
 _MOST_CODE: Final = 20_000
 """Code that is longer has no colours."""
+_MOST_KEPT: Final = 256
+"""Texts, of which none is longer than what a page shows of one."""
 
 
+@lru_cache(maxsize=_MOST_KEPT)
 def markup(text: str) -> str:
-    """Return Markdown as HTML. Markup in it is shown as text, and an image as a link."""
+    """Return Markdown as HTML. Markup in it is shown as text, and an image as a link.
+
+    It is drawn once: a page asks for the prompt and the answer of a task each time that something happens in its tree.
+    """
     drawn: str = _parser().render(printable(text))
     return printable(drawn)  # the name of a character becomes one
 
