@@ -151,7 +151,7 @@ def anyio_backend():
 
 @pytest.fixture(scope="module")
 async def brought(tmp_path_factory):
-    """What brings texts, and a client of the page of all that they have brought."""
+    """The subagents that bring texts, and a client of the page of all that they have brought."""
     bringer = Bringer()
     home = tmp_path_factory.mktemp("home")
     async with ui_scene.opened(home, act=bringer.act) as bringer.ohm, client_of(bringer.ohm) as client:
