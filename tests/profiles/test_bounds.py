@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from ohm_subagents._config.load import load_config
-from ohm_subagents._profiles.documents import MAX_FILES, MAX_FRONT_MATTER
+from ohm_subagents._profiles.documents import MAX_ENTRIES, MAX_FILES, MAX_FRONT_MATTER
 from ohm_subagents._profiles.yaml_text import MAX_DEPTH, parse_yaml
 from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.suite import Place
@@ -71,6 +71,16 @@ def test_of_a_folder_with_many_files_some_are_read_and_that_is_told(tmp_path):
     roster = load_agents(Place(cwd=tmp_path, agent_dir=tmp_path / "none"))
     assert len(roster.profiles) == MAX_FILES
     assert f"more than {MAX_FILES} such files" in str(roster.diagnostics[0])
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_of_a_folder_with_many_other_files_that_is_told_once_it_is_too_many(tmp_path, more):
+    folder = tmp_path / ".pi" / "agent-profiles"
+    folder.mkdir(parents=True)
+    for number in range(MAX_ENTRIES + more):
+        (folder / f"{number}.txt").touch()
+    roster = load_agents(Place(cwd=tmp_path, agent_dir=tmp_path / "none"))
+    assert [f"or {MAX_ENTRIES} files in all" in str(told) for told in roster.diagnostics] == [True] * more
 
 
 def test_the_keys_of_a_folders_files_are_bounded_together(tmp_path):
