@@ -30,6 +30,13 @@ def test_no_function_record_or_constructor_hides_a_noun(sources: Sources) -> Non
     assert {file: large for file, text in code.items() if (large := too_large(text))} == {}, "look for the missing noun"
 
 
+def test_a_frozen_record_below_the_doors_is_made_by_our_dataclass(sources: Sources) -> None:
+    code = sources("src/ohm_subagents/contract/**/*.py", "src/ohm_subagents/_*/**/*.py")
+    frozen = {file for file, text in code.items() if "\n@dataclass(frozen=True" in text}
+    assert len(frozen) > 100
+    assert {file for file in frozen if "from ohm_subagents._records import dataclass" not in code[file]} == set()
+
+
 def too_large(source: str) -> list[str]:
     """Functions of too many lines, records of too many fields, constructors of too many parameters."""
     found: list[str] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Final
@@ -36,6 +36,7 @@ from ohm_subagents._policy.permissions import is_hidden, unmatched
 from ohm_subagents._policy.sources import void_ceilings
 from ohm_subagents._profiles.catalog import Catalog, load_catalog
 from ohm_subagents._profiles.timed_cache import TimedCache
+from ohm_subagents._records import dataclass
 from ohm_subagents._store import opening as builtin_stores
 from ohm_subagents._store.opening import open_store
 from ohm_subagents._tools import hooks as builtin_suites

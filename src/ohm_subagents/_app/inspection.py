@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ohm_subagents._config.load import LoadedConfig
@@ -13,6 +12,7 @@ from ohm_subagents._plugins.backends.model_choice import ModelChoice
 from ohm_subagents._plugins.host.host import PluginInfo
 from ohm_subagents._plugins.suites.interface import ToolSuiteSpec
 from ohm_subagents._plugins.suites.tool import Tool
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.place import Place

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._config.load import DEFAULT, NO_BACKGROUND
 from ohm_subagents._config.tool_rules import ToolRules, fold_tool
 from ohm_subagents._plugins.suites.settings import Settings
+from ohm_subagents._records import dataclass
 from ohm_subagents._tools.mounting import PRIMARY, SHARED, Mounted, mount, name_beside
 from ohm_subagents.contract.profile import ASK_PARENT, CHILD_TOOLS, FINALIZE
 

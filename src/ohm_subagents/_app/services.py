@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ohm_subagents._config.env import agent_dir
 from ohm_subagents._config.models_json import load_models_json
+from ohm_subagents._records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

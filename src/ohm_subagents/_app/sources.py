@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
@@ -13,6 +13,7 @@ from pydantic_core import to_jsonable_python
 
 from ohm_subagents._config.env import process_env
 from ohm_subagents._orchestrator.observe.host_faults import HostFaults
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.profile import CHILD_TOOLS
 
 if TYPE_CHECKING:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 from ohm_subagents._config.regular_file import read_regular
+from ohm_subagents._records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

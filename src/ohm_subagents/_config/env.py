@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from ohm_subagents._config.layers import Layer, Location
 from ohm_subagents._config.values import quoted_value
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.place import Nesting
 from ohm_subagents.contract.tool_ceiling import Delegation, ToolCeiling, delegation_from_json
 

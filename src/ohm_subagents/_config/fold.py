@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Final, get_args, get_origin
 
@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from ohm_subagents._config.layers import leaves, merged, value_at, with_value, without_values
 from ohm_subagents._config.merge import REPLACE, USER_ONLY, Merge, Refused
+from ohm_subagents._records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn, TypeAlias, cast
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import JsonValue
@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from ohm_subagents._config.jsonc import KeyPath, SyntaxFault, parse_jsonc
 from ohm_subagents._config.regular_file import read_regular
 from ohm_subagents._config.trust import Covers, trust_nothing
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result

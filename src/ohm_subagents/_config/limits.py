@@ -1,6 +1,6 @@
 """`limits`, `loop` and `budget` as they are written, and the places that may set them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Annotated, Final, Literal, TypeVar
 
@@ -10,6 +10,7 @@ from ohm_subagents._config.jsonc import KeyPath
 from ohm_subagents._config.merge import ONLY_LOWER_OVER_PROFILES, USER_ONLY
 from ohm_subagents._config.section import Section
 from ohm_subagents._config.values import Amount, Line, PositiveInt, WholeNumber
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.limits import NO_BUDGET, NO_LIMITS, Budget, Clocks, Limits, LoopPolicy
 
 _CLOCKS: Final = Clocks()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
@@ -23,6 +23,7 @@ from ohm_subagents._config.tool_lists import KEY, not_granted
 from ohm_subagents._config.tool_rules import ToolRules, merge_tools
 from ohm_subagents._config.trust import trust_nothing
 from ohm_subagents._config.values import UnclearModel
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result

@@ -8,7 +8,7 @@ trust only tightens; every other layer replaces what is below it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -16,6 +16,7 @@ from pydantic import JsonValue
 
 from ohm_subagents._config.trust import TRUST_COMMAND
 from ohm_subagents._config.values import parse_switch, quoted_value
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.sandbox import SANDBOX_MODES
 
 if TYPE_CHECKING:

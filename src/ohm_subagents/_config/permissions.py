@@ -7,9 +7,10 @@ opinion is its rule for the profile, else its own default. A rule that cannot be
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.profile import Decision, fold_id
 
 if TYPE_CHECKING:

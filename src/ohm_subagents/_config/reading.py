@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ohm_subagents._config.accept import keep_valid
@@ -15,6 +15,7 @@ from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents._config.switches import close_unclear_switches
 from ohm_subagents._config.tool_lists import read_tools
 from ohm_subagents._config.values import ModelName, is_model_name, or_a_name, quoted_value
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.model_pattern import FORM, parse_model_pattern
 from ohm_subagents.contract.result import Err
 from ohm_subagents.contract.spelling import did_you_mean

@@ -6,7 +6,7 @@ never, and `unattended` denies.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._config.entries import SECTION as SUBAGENTS
@@ -14,6 +14,7 @@ from ohm_subagents._config.entries import SETTINGS, is_like, of_entries
 from ohm_subagents._config.layers import object_at, with_value, without_values
 from ohm_subagents._config.schema import FEATURES
 from ohm_subagents._config.values import parse_switch, quoted_value
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.sandbox import SANDBOX_MODES
 from ohm_subagents.contract.spelling import did_you_mean
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._config.env import (
@@ -22,6 +21,7 @@ from ohm_subagents._config.env import (
 )
 from ohm_subagents._config.fold import policy
 from ohm_subagents._config.schema import OhmConfig
+from ohm_subagents._records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -6,10 +6,11 @@ The user's file decides: it may give a subagent more tools than its profile does
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, reduce
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.call_rules import CallRules, entry_of
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 from uuid import uuid4
 
 from ohm_subagents._config.regular_file import MAX_BYTES, read_regular
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.diagnostics import Diagnostic
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Final, TypeAlias, cast
 
@@ -19,6 +18,7 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, PydanticCustomError
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.model_pattern import FORM as MODEL_FORM
 from ohm_subagents.contract.model_pattern import ModelPattern, parse_model_pattern
 from ohm_subagents.contract.model_route import INHERIT

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import anyio
 
 from ohm_subagents._isolation import limited
+from ohm_subagents._records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

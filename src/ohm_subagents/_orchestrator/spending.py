@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from secrets import token_hex
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.account import Remaining
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 

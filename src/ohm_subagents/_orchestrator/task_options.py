@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.commands import NO_OVERRIDES, Overrides, Session, Start, StartItem
 from ohm_subagents.contract.profile import Profile
 

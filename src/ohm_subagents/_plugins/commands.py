@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import metadata
 from typing import Final
+
+from ohm_subagents._records import dataclass
 
 COMMAND_GROUP: Final = "ohm_subagents.commands"
 """The group of entry points: the name of one is the command, its object a typer app or a function."""

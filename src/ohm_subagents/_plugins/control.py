@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from ohm_subagents._plugins.stores import Notifier, Store
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.ids import TaskId
 
 CommandStatus = Literal["waiting", "taken", "answered", "lost", "missed"]

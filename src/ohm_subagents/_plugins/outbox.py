@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, Protocol
 
 from ohm_subagents._plugins.stores import Notifier
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.ids import SessionId
 from ohm_subagents.contract.task import Task
 

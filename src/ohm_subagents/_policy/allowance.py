@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, reduce
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._config.limits import LimitSource
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.limits import NO_BUDGET, NO_LIMITS, Budget, Ceiling, Clocks, Limits, LoopPolicy
 from ohm_subagents.contract.result import Err, Ok, Result

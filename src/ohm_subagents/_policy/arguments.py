@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

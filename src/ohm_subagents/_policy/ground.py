@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from ohm_subagents._records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

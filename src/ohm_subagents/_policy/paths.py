@@ -6,13 +6,13 @@ import os
 import re
 import unicodedata
 from contextlib import suppress
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
 from ohm_subagents._policy.ground import Ground, Parts, folded, parts, real_parts
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.call_rules import TREE_TOOLS
 
 if TYPE_CHECKING:

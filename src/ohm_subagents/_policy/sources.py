@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from decimal import Decimal
 from functools import reduce
 from typing import TYPE_CHECKING, Final
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from pydantic.alias_generators import to_camel
 
 from ohm_subagents._policy.allowance import profile_limit_sources, resolved_budget, resolved_limits
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.limits import Budget, Limits
 from ohm_subagents.contract.profile import fold_id

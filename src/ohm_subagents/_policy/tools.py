@@ -6,11 +6,11 @@ that an agent profile names (`_plugins/suites/restraint.py`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ohm_subagents._config.tool_rules import WILDCARD, ToolRules, common_tools, fold_tool, has_tool
 from ohm_subagents._policy.tool_names import is_there, may_begin, quoted, unknown_in, unknown_restraint
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.call_rules import RULED_TOOL, CallRules, is_call_rule
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
@@ -13,6 +13,7 @@ from ohm_subagents._config.trust import trust_nothing
 from ohm_subagents._profiles.documents import read_folder
 from ohm_subagents._profiles.shipped import shipped_profiles
 from ohm_subagents._profiles.trust import tightened
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.profile import fold_id
 from ohm_subagents.contract.result import Err

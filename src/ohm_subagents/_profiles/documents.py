@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, cast
 
 from ohm_subagents._config.regular_file import read_regular
 from ohm_subagents._profiles.yaml_text import YamlText, parse_yaml
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from ohm_subagents._config.accept import known_keys, meant_key
 from ohm_subagents._config.values import allowed, quoted_value
 from ohm_subagents._profiles.documents import Document, read_document
 from ohm_subagents._profiles.front_matter import FrontMatter
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.restraints import is_restraint

@@ -2,10 +2,11 @@
 
 import os
 import platform
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
+
+from ohm_subagents._records import dataclass
 
 _PROC: Final = Path("/proc")
 _STATE, _STARTED = 0, 19

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.task import Task
 

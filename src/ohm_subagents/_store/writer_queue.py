@@ -3,10 +3,11 @@
 import queue
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, Generic, TypeVar
 
 from ohm_subagents._plugins.stores import RetentionPolicy
+from ohm_subagents._records import dataclass
 from ohm_subagents._store.log import Entry, merged
 from ohm_subagents.contract.account import AccountCharged
 from ohm_subagents.contract.events import (

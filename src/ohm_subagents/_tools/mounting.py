@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._concurrency.faults import as_exception, error_line
 from ohm_subagents._plugins.hooks.specs import PROJECT
+from ohm_subagents._records import dataclass
 from ohm_subagents._tools.arguments import WrongOptionError
 from ohm_subagents._tools.redacting import is_redacted, redacting_context, redacting_tool
 from ohm_subagents._tools.tool import failed, guarded_tool

@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import io
 from collections import defaultdict
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
+from ohm_subagents._records import dataclass
 from ohm_subagents._views.cells import cells, fit, one_line
 from ohm_subagents._views.quantities import cost_text
 from ohm_subagents.contract.usage import NOTHING_USED, Usage

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

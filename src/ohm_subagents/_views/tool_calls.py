@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from pydantic import JsonValue  # noqa: TC002  the types of a public record are read at run time
 
+from ohm_subagents._records import dataclass
 from ohm_subagents._views.cells import one_line
 from ohm_subagents._views.messages import arguments_in
 

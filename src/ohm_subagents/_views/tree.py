@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from ohm_subagents._records import dataclass
 from ohm_subagents._views.cells import ELLIPSIS, fit, printable, wrap
 from ohm_subagents._views.task_texts import DONE, FAILED, STARTED, STATUS_TOKENS, UPDATED
 from ohm_subagents._views.theme import PLAIN

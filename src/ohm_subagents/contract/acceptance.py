@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, Final, Literal, cast, get_args
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.result import Err, Ok, Result
 
 Verified = Literal["passed", "failed", "not_run"]

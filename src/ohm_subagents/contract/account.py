@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import ClassVar, Final, Literal
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.limits import Budget
 from ohm_subagents.contract.usage import Usage
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, TypeVar
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.account import NO_ACCOUNT, Account, AccountCharged
 from ohm_subagents.contract.events import (
     AgentEnded,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.model_pattern import Thinking
 
 

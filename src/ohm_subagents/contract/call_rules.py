@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final, Literal, Protocol
 
 from pydantic import JsonValue
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.acceptance import Acceptance
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.ids import SessionId, TaskId

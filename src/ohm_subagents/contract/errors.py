@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
+
+from ohm_subagents._records import dataclass
 
 
 class Category(StrEnum):

@@ -6,9 +6,9 @@ default arm: a new member then shows every place that must learn it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.acceptance import OutcomeChecked
 from ohm_subagents.contract.account import AccountCharged
 from ohm_subagents.contract.diagnostics import Diagnostic

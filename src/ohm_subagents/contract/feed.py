@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal
+
+from ohm_subagents._records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache, cached_property
 from hashlib import sha256
 from json import dumps
@@ -11,6 +11,7 @@ from typing import Final
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.acceptance import Acceptance
 from ohm_subagents.contract.call_rules import CallRules
 from ohm_subagents.contract.limits import NO_BUDGET, Budget, Clocks, LoopPolicy

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from decimal import Decimal, InvalidOperation
 from typing import Final, Literal, Self
+
+from ohm_subagents._records import dataclass
 
 Extension = Literal["progress", "messages", "calls"]
 ClockName = Literal["idle", "tool", "soft", "cap"]

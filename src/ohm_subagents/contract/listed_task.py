@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.account import Account
 from ohm_subagents.contract.ids import CallId, SessionId, TaskId
 from ohm_subagents.contract.task import TERMINAL, UNAVAILABLE, Status

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar, Final, Literal, get_args
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.model_pattern import ModelPattern
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.errors import OhmError
 
 

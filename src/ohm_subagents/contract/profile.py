@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final, Literal
 
 from pydantic import JsonValue
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.acceptance import Acceptance
 from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.call_rules import CallRules

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, Literal
+
+from ohm_subagents._records import dataclass
 
 SandboxMode = Literal["required", "preferred", "off"]
 """`required` refuses to run without a sandbox, `preferred` runs without one where there is none and says so."""

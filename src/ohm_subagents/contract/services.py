@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
+
+from ohm_subagents._records import dataclass
 
 OHM_JSON: Final = "ohm.json"
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, Literal
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.acceptance import OutcomeChecked
 from ohm_subagents.contract.account import AccountCharged, StartBudget
 from ohm_subagents.contract.activity import Activity, begun, changed, charged, maker, reported, run_ended

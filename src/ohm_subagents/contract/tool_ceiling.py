@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 from pydantic import TypeAdapter, ValidationError
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.call_rules import CallRules, CloneOf
 
 

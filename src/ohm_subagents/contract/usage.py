@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from numbers import Real
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+from ohm_subagents._records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

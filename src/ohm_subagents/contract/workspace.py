@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
+
+from ohm_subagents._records import dataclass
 
 Isolation = Literal["none", "clone"]
 """The files of a task: those of its directory, or a clone of them that nobody else works in."""

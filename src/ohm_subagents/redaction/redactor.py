@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.redaction.known_values import any_of, spelled, without_values
 from ohm_subagents.redaction.secret_forms import (
     ENDS,

@@ -6,11 +6,12 @@ import json
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Final, Self
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.sandbox import Mechanism, SandboxRules
 from ohm_subagents.sandbox.system import DEVICES, TOPS, installation, programs, resolver, visible
 

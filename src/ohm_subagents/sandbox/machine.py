@@ -6,13 +6,13 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._isolation.interpreter import has_interpreter
+from ohm_subagents._records import dataclass
 
 if TYPE_CHECKING:
     from ohm_subagents.contract.sandbox import Mechanism

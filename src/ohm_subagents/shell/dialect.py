@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final, Protocol, cast
 
@@ -13,6 +13,7 @@ from pydantic_core import from_json
 from ohm_subagents._plugins.backends.interface import Capability, RunOutput
 from ohm_subagents._plugins.backends.request import RunRequest
 from ohm_subagents._plugins.suites.tool import JsonObject
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.events import RunEvent
 from ohm_subagents.contract.result import Result

@@ -5,7 +5,6 @@ import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +13,7 @@ from anyio.abc import Process
 
 from ohm_subagents._concurrency.event_loop import on_asyncio
 from ohm_subagents._isolation.interpreter import has_interpreter
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.sandbox.box import Box

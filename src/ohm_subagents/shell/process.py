@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -15,6 +15,7 @@ from uuid import uuid4
 import anyio
 from anyio import CancelScope, CapacityLimiter, to_thread
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.shell import orphans
 from ohm_subagents.shell.dialect import Ended

@@ -4,7 +4,6 @@ import logging
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final, Self
@@ -13,6 +12,7 @@ import anyio
 from anyio.abc import Process
 
 from ohm_subagents._isolation.interpreter import has_interpreter, loader_environment
+from ohm_subagents._records import dataclass
 from ohm_subagents.shell.inheritance import with_default_signals
 
 _SCRIPT: Final = Path(__file__).with_name("reaper_script.py")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 from contextlib import suppress
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
 from anyio import to_thread
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.workspaces.failure import WorkspaceError, error_of
 from ohm_subagents.workspaces.places import make_directory

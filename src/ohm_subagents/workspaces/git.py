@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.truncation import shortened
 from ohm_subagents.workspaces.failure import WorkspaceError
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from anyio import to_thread
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.truncation import shortened
 from ohm_subagents.contract.workspace import Conflict, Hunk
 from ohm_subagents.workspaces.failure import WorkspaceError

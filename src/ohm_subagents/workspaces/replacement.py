@@ -11,9 +11,9 @@ import json
 import os
 import stat
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.workspace import Conflict
 from ohm_subagents.workspaces.places import remove
 from ohm_subagents.workspaces.working_files import (

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
 from anyio import to_thread
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.workspaces.failure import WorkspaceError
 from ohm_subagents.workspaces.source import source_of
 from ohm_subagents.workspaces.view import View

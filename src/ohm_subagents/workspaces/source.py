@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 import stat
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.workspaces.failure import WorkspaceError
 
 if TYPE_CHECKING:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import quote, unquote
+
+from ohm_subagents._records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

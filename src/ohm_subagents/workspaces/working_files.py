@@ -7,9 +7,9 @@ import hashlib
 import os
 import stat
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.workspaces.failure import WorkspaceError
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
@@ -23,6 +23,7 @@ from ohm_subagents._policy.allowance import RunLimits, run_limits
 from ohm_subagents._policy.ceiling import delegation
 from ohm_subagents._policy.permissions import misspelt_denials, visible
 from ohm_subagents._policy.tools import ResolvedTools, resolve_tools
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.call_rules import CloneOf
 from ohm_subagents.contract.commands import Overrides, Send, StartItem
 from ohm_subagents.contract.diagnostics import Diagnostic

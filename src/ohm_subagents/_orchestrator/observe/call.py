@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
 from ohm_subagents._concurrency.abort import wait_or_abort
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.replies import tasks_of
 
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._orchestrator.observe.logger import HostLogger, SteadyLogger
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.acceptance import OutcomeChecked
 from ohm_subagents.contract.events import (
     DiagnosticRaised,

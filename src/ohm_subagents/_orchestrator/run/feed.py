@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.feed import FeedRead
 
 if TYPE_CHECKING:

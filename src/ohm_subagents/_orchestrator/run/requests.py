@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +14,7 @@ from ohm_subagents._config.approved_calls import ApprovedCall
 from ohm_subagents._orchestrator.queued_prompt import LazyEvent
 from ohm_subagents._orchestrator.run.answerers import Answerer, Answerers, Fault
 from ohm_subagents._orchestrator.run.answers import Answered
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.events import DiagnosticRaised
 from ohm_subagents.contract.requests import Answer, AnswerAwaited, AnswerGiven, Approve, Deny

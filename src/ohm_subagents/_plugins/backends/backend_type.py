@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ohm_subagents._concurrency.faults import error_line
 from ohm_subagents._plugins.backends.interface import BackendSpec
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:

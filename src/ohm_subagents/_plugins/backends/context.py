@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Protocol
 
 from ohm_subagents._plugins.backends.interface import ModelSpec
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.services import CompatibleProvider
 
 

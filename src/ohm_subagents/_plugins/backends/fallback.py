@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Generic, TypeGuard, cast
 
@@ -13,6 +13,7 @@ from typing_extensions import TypeVar
 from ohm_subagents._plugins.backends.interface import BackendSpec, Capability, Options, OptionsT
 from ohm_subagents._plugins.backends.pool import BackendPool
 from ohm_subagents._plugins.backends.request import Inbox
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.events import Checkpointed, DiagnosticRaised

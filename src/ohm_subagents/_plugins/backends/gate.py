@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Protocol
 
 from pydantic import JsonValue
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.account import Remaining
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.profile import Decision

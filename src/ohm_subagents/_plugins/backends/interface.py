@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Generic, Protocol
 
@@ -13,6 +12,7 @@ from typing_extensions import TypeVar
 
 from ohm_subagents._plugins.backends.request import RunRequest
 from ohm_subagents._plugins.backends.sink import Sink
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.result import Result

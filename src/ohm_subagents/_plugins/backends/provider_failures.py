@@ -7,10 +7,10 @@ A backend finds the code of what happened, by the type of an exception, an HTTP 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.model_pattern import THINKING_LEVELS
 from ohm_subagents.contract.spelling import nearest_name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Protocol
 
@@ -12,6 +12,7 @@ from ohm_subagents._config.tool_rules import has_tool
 from ohm_subagents._plugins.backends.gate import Gate
 from ohm_subagents._plugins.backends.sink import RunFeed
 from ohm_subagents._plugins.suites.tool import Tool
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.call_rules import CallRules
 from ohm_subagents.contract.diagnostics import TOOLLESS, Diagnostic
 from ohm_subagents.contract.ids import SessionId, TaskId

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeGuard, TypeVar
@@ -26,6 +26,7 @@ from ohm_subagents._plugins.host.answers import (
 from ohm_subagents._plugins.stores import StoreSpec
 from ohm_subagents._plugins.suites.interface import ToolSuiteSpec
 from ohm_subagents._plugins.suites.profile_source import ProfileSource
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.diagnostics import Diagnostic, Severity
 from ohm_subagents.contract.profile import Decision, PermissionRequest, Profile
 from ohm_subagents.contract.result import Err, Ok, Result

@@ -6,13 +6,14 @@ import logging
 import os
 import re
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import metadata
 from operator import is_
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._concurrency.faults import error_line
 from ohm_subagents._plugins.hooks.specs import PROJECT
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.diagnostics import Diagnostic
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from inspect import ismodule
 from itertools import chain, count
 from types import MappingProxyType
@@ -27,6 +26,7 @@ from ohm_subagents._plugins.host.discovery import (
     leave_out,
     own_plugins,
 )
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.result import Err, Ok, Result
 

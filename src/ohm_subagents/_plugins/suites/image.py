@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from hashlib import sha256
 from typing import ClassVar, Final
+
+from ohm_subagents._records import dataclass
 
 MEDIA_TYPES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _DIGITS: Final = 12

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final, Literal, Protocol, TypeAlias, TypeVar
 from uuid import UUID, uuid4
@@ -15,6 +15,7 @@ from ohm_subagents._plugins.suites.embedding import Host
 from ohm_subagents._plugins.suites.observer import Observer
 from ohm_subagents._plugins.suites.settings import Settings
 from ohm_subagents._plugins.suites.tool import JsonObject, Tool, ToolSource
+from ohm_subagents._records import dataclass
 from ohm_subagents._views.theme import Theme
 from ohm_subagents.contract.commands import Command
 from ohm_subagents.contract.diagnostics import Diagnostic

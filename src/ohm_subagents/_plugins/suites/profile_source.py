@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.profile import Profile

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from pydantic import JsonValue
 
 from ohm_subagents._config.mcp_servers import McpServer
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.limits import Limits
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, TypeAlias
 
 import anyio
@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from pydantic.alias_generators import to_camel
 
 from ohm_subagents._plugins.suites.image import Image, check_number
+from ohm_subagents._records import dataclass
 from ohm_subagents._views.cells import PREVIEW_LINES, preview_lines, printable_json, wrapped
 from ohm_subagents._views.theme import PLAIN, Theme, View
 from ohm_subagents.contract.errors import OhmError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -11,6 +11,7 @@ from ohm_subagents._policy.shell.git import git_doubt
 from ohm_subagents._policy.shell.line import ShellLine, read_line
 from ohm_subagents._policy.shell.pattern import CommandPattern
 from ohm_subagents._policy.shell.runners import build_doubt, doubt, runs_text, scripts
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.call_rules import EFFECTS
 
 if TYPE_CHECKING:

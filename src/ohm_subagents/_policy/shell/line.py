@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._policy.shell.word import ESCAPE, Word, WrittenWord, source_of, word_of
+from ohm_subagents._records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._policy.shell.runners import appends, only_reads, program, renames
+from ohm_subagents._records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

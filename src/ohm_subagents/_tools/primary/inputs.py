@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._records import dataclass
 from ohm_subagents._tools.arguments import ASYNC, overridden_key, short_json, unknown_key
 from ohm_subagents.contract.commands import StartItem
 from ohm_subagents.contract.errors import ErrorCode, OhmError

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pydantic import ValidationError
 
+from ohm_subagents._records import dataclass
 from ohm_subagents._tools.arguments import explain_error, overridden_key, short_json, unknown_key
 from ohm_subagents._tools.task.fields import (
     AnswerFields,

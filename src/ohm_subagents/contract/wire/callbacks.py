@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from pydantic import JsonValue
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.requests import Answer, AnsweredBy, Request
 from ohm_subagents.contract.wire.messages import WireImage, WireObject
 from ohm_subagents.contract.wire.serving import AskingMessage

@@ -9,12 +9,13 @@ as they are.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, cast
 
 from pydantic import Discriminator, JsonValue, Tag
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.acceptance import Acceptance
 from ohm_subagents.contract.commands import (
     AnswerRequest,

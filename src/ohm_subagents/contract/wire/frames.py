@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import PlainValidator
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.wire.messages import WireMessage, WireObject
 
 Carried = Annotated[tuple[WireObject, ...], PlainValidator(tuple)]

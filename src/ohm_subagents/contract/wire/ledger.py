@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar, Literal
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.account import Remaining
 from ohm_subagents.contract.usage import Usage
 from ohm_subagents.contract.wire.frames import Carried

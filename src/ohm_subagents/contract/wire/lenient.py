@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Annotated, Final, cast, get_args
 
 from pydantic import AfterValidator, BeforeValidator, JsonValue, PlainSerializer, PlainValidator, ValidationError
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.errors import Category, OhmError, as_declared
 from ohm_subagents.contract.event_json import events, with_declared_error
 from ohm_subagents.contract.events import Event, RunEnded, TaskSettled

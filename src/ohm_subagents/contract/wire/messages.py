@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar, Literal
 
 from pydantic import JsonValue
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.wire.lenient import AnyError
 from ohm_subagents.contract.wire.run import WireRun
 

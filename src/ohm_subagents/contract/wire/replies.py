@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, TypeVar
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.commands import Command, Op, Start, StartItem
 from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.replies import (

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from typing import Literal
 
 from pydantic import JsonValue
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.profile import Decision
 from ohm_subagents.contract.wire.lenient import AnyError, AnyEvent
 from ohm_subagents.contract.wire.messages import RunMessage, WireObject

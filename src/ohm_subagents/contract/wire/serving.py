@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from pydantic import JsonValue
 
+from ohm_subagents._records import dataclass
 from ohm_subagents.contract.profile import Profile
 from ohm_subagents.contract.task import Task
 from ohm_subagents.contract.wire.commands import WireCommand
