@@ -1,4 +1,8 @@
-"""The cost and the effects of `import ohm_subagents`, in a fresh interpreter."""
+"""The cost and the effects of importing each door, in a fresh interpreter.
+
+One process imports them one after another: what a door loads or does is told with the first door that loads it, and no
+module needs one that another door has loaded, since no import goes in a circle.
+"""
 
 import json
 import os
@@ -43,32 +47,45 @@ def watch(event, args):
     elif event.startswith("socket.") and event != "socket.gethostname":
         effects.append(event)
 
-before = set(sys.modules)
 sys.addaudithook(watch)
-__import__(sys.argv[1])
-effects = list(effects)
-import os, logging
-print(json.dumps({"modules": sorted(set(sys.modules) - before), "effects": effects,
-                  "handlers": [type(h).__name__ for h in logging.getLogger().handlers]}))
+seen = {}
+for door in sys.argv[1:]:
+    before = set(sys.modules)
+    effects.clear()
+    __import__(door)
+    logging = sys.modules.get("logging")
+    seen[door] = {"modules": sorted(set(sys.modules) - before), "effects": [*effects],
+                  "handlers": [type(h).__name__ for h in logging.getLogger().handlers] if logging else []}
+print(json.dumps(seen))
 """
 DOORS = sorted({*public_doors.DOORS} - {"ohm_subagents.shell", "ohm_subagents.testing"})
 
 
 @cache
-def probe(module: str) -> dict[str, list[str]]:
-    finished = subprocess.run(
-        [sys.executable, "-B", "-c", PROBE, module], env=dict(os.environ), check=True, capture_output=True, text=True
-    )
+def probe(*doors: str) -> dict[str, dict[str, list[str]]]:
+    command = [sys.executable, "-B", "-c", PROBE, *doors]
+    finished = subprocess.run(command, env=dict(os.environ), check=True, capture_output=True, text=True)
     return json.loads(finished.stdout)
 
 
 @pytest.mark.parametrize("door", DOORS)
 def test_importing_a_door_loads_nothing_heavy(door: str) -> None:
-    assert HEAVY & set(probe(door)["modules"]) == set()
+    assert HEAVY & {*probe(*DOORS)[door]["modules"]} == set()
 
 
 @pytest.mark.parametrize("door", DOORS)
 def test_importing_a_door_writes_nothing_connects_nowhere_and_starts_nothing(door: str) -> None:
-    seen = probe(door)
+    seen = probe(*DOORS)[door]
     assert seen["effects"] == []
     assert seen["handlers"] == []
+
+
+def test_what_a_later_door_loads_or_does_is_seen(tmp_path, monkeypatch) -> None:
+    (tmp_path / "loud_door.py").write_text("import logging, sqlite3\nopen('made', 'w')\nlogging.basicConfig()\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    seen = probe("ohm_subagents", "loud_door")
+    assert seen["ohm_subagents"]["effects"] == []
+    assert "sqlite3" in seen["loud_door"]["modules"]
+    assert seen["loud_door"]["effects"] == ["open made w"]
+    assert seen["loud_door"]["handlers"] == ["StreamHandler"]
