@@ -11,13 +11,19 @@ from anyio.lowlevel import current_token
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
+    from anyio.lowlevel import EventLoopToken
+
 _alone: Final[set[object]] = set()
 """The loop itself keeps no task alive."""
 
 
 def on_asyncio() -> bool:
     """Tell asyncio, with any event loop of its kind, from trio."""
-    return "asyncio" in current_token().backend_class.__module__
+    return _is_of_asyncio(current_token())
+
+
+def _is_of_asyncio(token: EventLoopToken) -> bool:
+    return "asyncio" in token.backend_class.__module__
 
 
 def loop_finder() -> Callable[[], object]:
@@ -50,14 +56,15 @@ def caller_from_threads() -> Callable[[Callable[[], object]], object]:
 
     It raises `RuntimeError` once the loop is closed.
     """
-    native, name = current_token().native_token, "call_soon_threadsafe" if on_asyncio() else "run_sync_soon"
-    return cast("Callable[[Callable[[], object]], object]", getattr(native, name))
+    token = current_token()
+    name = "call_soon_threadsafe" if _is_of_asyncio(token) else "run_sync_soon"
+    return cast("Callable[[Callable[[], object]], object]", getattr(token.native_token, name))
 
 
 def call_next_turn(work: Callable[[], object]) -> None:
     """Call a function in the next turn of this event loop, when all has run that is ready now."""
-    native, name = current_token().native_token, "call_soon" if on_asyncio() else "run_sync_soon"
-    getattr(native, name)(work)
+    token = current_token()
+    getattr(token.native_token, "call_soon" if _is_of_asyncio(token) else "run_sync_soon")(work)
 
 
 def is_being_cancelled() -> bool:

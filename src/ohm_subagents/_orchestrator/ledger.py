@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import anyio
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.usage import Usage
 
 Amount = TypeVar("Amount", int, Decimal)
+_UNLIMITED: Final = Reservation(requests=1)
+"""Of a ledger that limits no use: nothing is taken from anybody, and nothing has to be given back."""
 
 
 class Ledger:
@@ -51,7 +54,7 @@ class Ledger:
 
         `epoch_ms` gives the time in epoch milliseconds.
         """
-        return min(one.begin(now, epoch_ms) for one in self.budgets)
+        return min(one.begin(now, epoch_ms) for one in self.budgets) if self.limits_use else math.inf
 
     def park(self, now: float) -> None:
         """Stop the wall clocks: the task waits for an answer, or one below it."""
@@ -86,6 +89,8 @@ class Ledger:
 
     def reserve(self, need: RequestNeed | None = None) -> Reservation | BudgetExceeded:
         """Reserve one model request, or return the budget that forbids it. First come, first served."""
+        if not self.limits_use:
+            return _UNLIMITED
         wanted = Reservation(requests=1)
         for one in self.budgets:
             exceeded = one.fit(wanted, need)
@@ -120,6 +125,8 @@ class Ledger:
 
     def release(self, reservation: Reservation) -> None:
         """Give a reservation back."""
+        if reservation is _UNLIMITED:
+            return
         for one in self.budgets:
             one.hold(reservation, -1)
         self._wake()

@@ -31,6 +31,15 @@ class Usage:
     cost_usd: Decimal | None = None
     """US dollars; None while nothing was priced."""
 
+    @property
+    def is_sound(self) -> bool:
+        """True if each number is one that `as_count` and `as_money` return; those of a provider may be anything."""
+        counts = (self.requests, self.input_tokens, self.output_tokens, self.cached_tokens, self.cache_write_tokens)
+        cost = self.cost_usd
+        return (cost is None or (type(cost) is Decimal and as_money(cost) == cost)) and all(
+            type(count) is int and 0 <= count <= MOST for count in (*counts, self.tool_calls)
+        )
+
     def __add__(self, other: Usage) -> Usage:
         """Sum; an unpriced part leaves the priced part visible."""
         costs = [cost for cost in (self.cost_usd, other.cost_usd) if cost is not None]

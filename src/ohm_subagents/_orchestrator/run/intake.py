@@ -143,11 +143,12 @@ def _category(seen: Seen) -> Category:
 def _usage(seen: Seen) -> Usage:
     if not isinstance(seen.value, Usage):
         seen.reject("a Usage")
+    if type(seen.value) is Usage and seen.value.is_sound:
+        return seen.value
     values: dict[str, Any] = {field.name: getattr(seen.value, field.name) for field in fields(Usage)}
     for name, value in values.items():
-        is_money = name == "cost_usd"
-        if value is not None or not is_money:
-            values[name] = as_money(value) if is_money else as_count(value)
+        if value is not None or name != "cost_usd":
+            values[name] = as_money(value) if name == "cost_usd" else as_count(value)
             if values[name] is None:
                 Seen(value, f"Usage.{name}", seen.redact).reject("a number")
     return Usage(**values)
@@ -157,9 +158,9 @@ def _made(seen: Seen, *, of: type[Record], checks: Mapping[str, Check]) -> Recor
     """Return an object of exactly this class, with checked values."""
     if not isinstance(seen.value, of):
         seen.reject(f"a {of.__name__}")
-    given = {name: getattr(seen.value, name) for name in checks}
     sound: dict[str, Any] = {
-        name: check(Seen(given[name], f"{of.__name__}.{name}", seen.redact)) for name, check in checks.items()
+        name: check(Seen(getattr(seen.value, name), f"{of.__name__}.{name}", seen.redact))
+        for name, check in checks.items()
     }
     return of(**sound)
 
@@ -181,7 +182,7 @@ _DIAGNOSTIC: Final = partial(
     },
 )
 _CALL: Final[Mapping[str, Check]] = {"call_id": _name, "tool": _name}
-_ROUTE: Final = ("provider", "model", "runtime", "route", "served_model")
+_ROUTE: Final = ("provider", "model", "runtime", "route", "served_model", "program", "program_version")
 _EVENTS: Final[Mapping[type[RunEvent], Mapping[str, Check]]] = {
     TextDelta: {"text": _text},
     ThinkingDelta: {"text": _text},
@@ -200,7 +201,7 @@ _EVENTS: Final[Mapping[type[RunEvent], Mapping[str, Check]]] = {
         "landed": partial(_one_of, words=get_args(Landed)),
         "conflicts": _texts,
     },
-    RouteResolved: dict.fromkeys((*_ROUTE, "program", "program_version"), _NAME),
+    RouteResolved: dict.fromkeys(_ROUTE, _NAME),
     UsageAdded: {"usage": _usage},
     Checkpointed: {"state": _text},
     DiagnosticRaised: {"diagnostic": _DIAGNOSTIC},
@@ -231,7 +232,7 @@ _PLAIN: Final[Mapping[type, tuple[str, tuple[str, ...], tuple[str, ...]]]] = {
         tuple(name for name in _EVENTS[of] if name not in _LONG),
         tuple(name for name in _EVENTS[of] if name in _LONG),
     )
-    for of in (TextDelta, ThinkingDelta, ToolStarted, ToolUpdated, ToolEnded, Checkpointed, FileChanged)
+    for of in _EVENTS.keys() - {Finalized, WorkspaceKept, UsageAdded, DiagnosticRaised}
 }
 """The kind, the names and the texts of the events that are all text: most of what is ever emitted."""
 
@@ -244,7 +245,7 @@ def checked_event(event: RunEvent, redact: Callable[[str], str]) -> RunEvent:
     kind, names, texts = plain
     for name in names:
         text = getattr(event, name)
-        if type(text) is not str or not 0 < len(text) <= NAME or not text.isascii() or text.isspace():
+        if type(text) is not str or len(text) > NAME or not (text.isascii() and (name in _ROUTE or text.strip())):
             return _checked(event, redact)
     for name in texts:
         text = getattr(event, name)
@@ -285,14 +286,8 @@ def checked_output(answer: object, redact: Callable[[str], str]) -> Result[RunOu
 def _is_plain(output: RunOutput) -> bool:
     """Return True if it may be recorded as it is: most answers of processes and models are ASCII and nothing else."""
     text, summary = output.text, output.summary
-    return (
-        type(output) is RunOutput
-        and type(text) is str
-        and text.isascii()
-        and type(summary) is str
-        and not summary
-        and output.exit_code is None
-    )
+    is_itself = type(output) is RunOutput and type(text) is type(summary) is str
+    return is_itself and text.isascii() and not summary and output.exit_code is None
 
 
 def bounded(error: OhmError, redact: Callable[[str], str]) -> OhmError:

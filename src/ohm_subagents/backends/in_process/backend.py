@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, ExitStack, nullcontext
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -114,8 +113,7 @@ class InProcessBackend:
                     return opened
                 text = full_instructions(instructions_of(request), self._context(request, sink))
                 text = full_instructions(text, tool_guidance(request.child_tools))
-                asked = replace(request, spec=replace(request.spec, instructions=text))
-                answer = await self._converse(asked, opened.ok_value, pattern, bridge)
+                answer = await self._converse(request, text, opened.ok_value, pattern, bridge)
         except BaseException as error:  # noqa: BLE001  whatever a model or an SDK raises may quote a key, so none gets out
             raised = as_exception(error)
             await checkpoint_if_cancelled()  # what breaks while a run is being cancelled does not stop that
@@ -150,7 +148,9 @@ class InProcessBackend:
     def _secrets(self, key: str | None) -> tuple[str, ...]:
         return (key, *self._models.secrets()) if key else self._models.secrets()
 
-    async def _converse(self, request: RunRequest, model: Model, pattern: ModelPattern, bridge: Bridge) -> str:
+    async def _converse(
+        self, request: RunRequest, instructions: str, model: Model, pattern: ModelPattern, bridge: Bridge
+    ) -> str:
         sink, facts = bridge.sink, self._facts_of(model, pattern)
         equipment = self._equip(request)
         for diagnostic in (*facts.diagnostics, *equipment.diagnostics):
@@ -170,7 +170,7 @@ class InProcessBackend:
         conversation = self._agent(request.profile.id).iter(
             request.prompt,
             model=asked,
-            instructions=request.instructions or None,
+            instructions=instructions or None,
             deps=tools,
             toolsets=toolsets,
             workspace=equipment.workspace,
