@@ -174,9 +174,9 @@ def test_while_others_work_a_request_waits_for_its_key(ohm, ohm_process) -> None
     with on_terminal(ohm_process, "call", "task", call) as (screen, process):
         ohm.reached.read_text()
         screen.wait_for("? Task · push", "Asks (req_", "a answer")
-        assert "[y] allow once" not in screen.text
+        assert "[y] once" not in screen.text
         screen.type("a")
-        screen.wait_for("[y] allow once")
+        screen.wait_for("[y] once")
         screen.type("y\n")
         screen.wait_for("✓ push")
         ohm.released.write_text("go")

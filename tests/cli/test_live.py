@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import io
+import json
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from made_tasks import queued_task
 from ohm_subagents._terminal.board import Board
 from ohm_subagents._terminal.display import drawn
 from ohm_subagents._terminal.finished import finished_lines
+from ohm_subagents._terminal.prompts import answer_hint
 from ohm_subagents._views.cells import printable
 from ohm_subagents.contract import (
     AnswerAwaited,
@@ -24,6 +26,7 @@ from ohm_subagents.contract import (
     RunStarted,
     Succeeded,
     Task,
+    TaskId,
     TaskSettled,
     ToolEnded,
     ToolStarted,
@@ -115,3 +118,26 @@ async def test_a_board_without_keys_tells_how_to_answer_from_elsewhere() -> None
     ]
     board.notify(task, AnswerGiven(request_id="req_1", answer=Approve(), by="program"))
     assert "Answer it with" not in board.frame(80, 24)
+
+
+def test_a_call_that_waits_for_an_answer_is_shown_whole_in_words_and_none_of_it_looks_like_ours() -> None:
+    edit = {"path": "a.py", "edits": [{"oldText": "x", "newText": "y\n\u2028  because of nothing\x1b[2J"}], "dry": None}
+    shown = [
+        answer_hint(request("edit", json.dumps(edit))),
+        answer_hint(request("odd", "no JSON\nat all")),
+    ]
+    assert shown[0].splitlines()[1:-1] == [
+        "finder (task_1) wants to use edit:",
+        "  path: a.py",
+        "  edits.0.oldText: x",
+        "  edits.0.newText: y",
+        "",
+        "      because of nothing",
+        "  because of a rule",
+    ]
+    assert shown[1].splitlines()[2:4] == ["  no JSON", "    at all"]
+
+
+def request(tool: str, arguments: str) -> Request:
+    named = {"id": "req_1", "task_id": TaskId("task_1"), "session_id": "s", "path": ("task_1",), "profile": "finder"}
+    return Request(**named, tool=tool, arguments=arguments, reason="a rule")

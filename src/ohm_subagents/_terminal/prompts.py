@@ -6,12 +6,14 @@ import os
 import sys
 import termios
 from contextlib import asynccontextmanager, contextmanager, nullcontext
+from textwrap import indent
 from typing import TYPE_CHECKING, Final
 
 import anyio
 
 from ohm_subagents._terminal.command import complain, with_config
-from ohm_subagents._views.cells import one_line
+from ohm_subagents._views.cells import one_line, printable
+from ohm_subagents._views.tool_calls import argument_lines, named_call
 from ohm_subagents.contract.requests import Approve, Deny, Text
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ _APPROVALS: Final[Mapping[str, Approve]] = {
     "t": Approve("task"),
     "a": Approve("always"),
 }
-_CHOICES: Final = "[y] allow once  [t] for this task  [a] always  [n] deny, then Enter  (Ctrl-C denies)"
+_CHOICES: Final = "[y] once  [t] for this task  [a] always  [n] deny, then Enter  (Ctrl-C denies)"
 
 
 def answer_hint(request: Request, config: Path | None = None) -> str:
@@ -112,7 +114,9 @@ def _shown(request: Request) -> str:
         options = [f"  {number}) {option}" for number, option in enumerate(request.options, 1)]
         return "\n".join([f"{who} asks:", f"  {request.question}", *options])
     why = [f"  because of {request.reason}"] if request.reason else []
-    return "\n".join([f"{who} wants to use {request.tool}:", f"  {request.arguments}", *why])
+    said = argument_lines(named_call(request.tool, request.arguments))
+    asked = [indent(printable(line), "    ").removeprefix("  ") for line in said]  # no line of it looks like ours
+    return "\n".join([f"{who} wants to use {request.tool}:", *asked, *why])
 
 
 @contextmanager

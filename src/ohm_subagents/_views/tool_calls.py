@@ -152,6 +152,13 @@ def untold_lines(call: NamedCall, cwd: str = "") -> Iterator[str]:
             yield f"{one_line(name)}: {value}"
 
 
+def argument_lines(call: NamedCall) -> Iterator[str]:
+    """Yield all arguments of a call, whole, each with its name: whoever judges a call has to see all of it."""
+    if not call.arguments and call.text.strip() not in {"", "{}"}:
+        yield call.text.strip()
+    yield from (f"{one_line(name)}: {value}" for name, value in _flat("", call.arguments))
+
+
 def _flat(name: str, value: JsonValue | Mapping[str, JsonValue]) -> Iterator[tuple[str, str]]:
     """Yield each plain value with its way to it, as `edits.0.path`."""
     if isinstance(value, Mapping | list):
