@@ -39,6 +39,9 @@ try:
     main()
 finally:
     made += (f"validator:{one.__name__}" for one in sections(Section) if one.__pydantic_complete__)
+    from ohm_subagents._store.records import _tasks, events
+
+    made += (f"schema:{one.__name__}" for one in (_tasks, events) if one.cache_info().currsize)
     print(*made, file=sys.stderr)
 """
 SERVERS = {"pydantic_ai", "genai_prices", "openai", "anthropic", "httpx", "opentelemetry", "trio", "jsonschema", "rich"}
@@ -102,7 +105,7 @@ def test_a_run_on_the_echo_backend_loads_nothing_that_only_another_run_needs(tmp
     assert ("sqlite3" in modules) == (store == "sqlite")
 
 
-def test_a_run_makes_one_command_and_one_validator_of_the_configuration(tmp_path) -> None:
+def test_a_run_makes_one_command_one_validator_of_the_configuration_and_no_schema_of_what_it_keeps(tmp_path) -> None:
     printed, made = loaded(tmp_path, "run", "finder", "x", "--backend", "none", probe=PARTS)
     assert "subagent: finder" in printed
     assert made == {"command:run", "validator:OhmConfig"}
