@@ -93,3 +93,11 @@ def test_a_screen_is_never_left_and_what_has_no_room_is_counted() -> None:
         assert all(cells(line) <= width and "\x1b" not in line for line in drawn("cost", width=width))
     assert len(drawn("cost", height=4)) == 4
     assert drawn("cost", height=4)[-1] == "… and 2 more"
+
+
+def test_where_nothing_runs_a_sentence_says_so() -> None:
+    sums, said = fleet_lines([], sort="cost", now_ms=10_000, width=80, height=9, theme=PLAIN)
+    assert (sums, said) == (
+        "0 tasks, 0 running · sorted by cost",
+        "Nothing waits or runs. What has ended is in: ohm tasks",
+    )

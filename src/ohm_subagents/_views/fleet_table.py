@@ -57,6 +57,9 @@ def fleet_lines(
     running = sum(row.task.status == "running" for row in rows)
     cost = "" if used.cost_usd is None else f" · {cost_text(used.cost_usd)}"
     sums = f"{counted(len(rows), 'task')}, {running} running{cost} · sorted by {sort}"
+    if not rows:
+        said = [("bold", sums)], [("dim", "Nothing waits or runs. What has ended is in: ohm tasks")]
+        return [painted(line, width, theme) for line in said][: max(1, height)]
     ordered = sorted(rows, key=lambda row: _key(row, sort, now_ms))
     room = max(0, height - 2)
     shown = ordered if len(ordered) <= room else ordered[: max(0, room - 1)]
