@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from acting import ActingBackend
-from git_trees import fingerprint, git, repository, trapped, write
+from git_trees import copied, fingerprint, git, repository, trapped, write
 
 from ohm_subagents import Ohm
 from ohm_subagents.testing import HERMETIC
-from ohm_subagents.workspaces import GitWorkspaces
+from ohm_subagents.workspaces import GitWorkspaces, included
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -160,11 +160,13 @@ KINDS = [
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("way", ["bundle", "clone"])
-async def test_a_clone_has_every_file_byte_by_byte_and_its_work_comes_back(tmp_path, kind, way):
+@pytest.mark.parametrize("way", ["bundle", "clone", "shared"])
+async def test_a_clone_has_every_file_byte_by_byte_and_its_work_comes_back(tmp_path, monkeypatch, kind, way):
     parent = repository(tmp_path / "parent", a="one\n")
     expected = kind(parent)
     parent = {"worktree": tmp_path / "side", "shallow": tmp_path / "shallow"}.get(kind.__name__, parent)
+    if way == "shared":
+        monkeypatch.setattr(included, "share_blocks", copied)
     before = fingerprint(parent)
     workspaces = GitWorkspaces(tmp_path / "cache", {"PATH": os.environ["PATH"], "HOME": f"{tmp_path}"})
     beginning = (await workspaces.begin(parent, "task_1")).unwrap()

@@ -13,7 +13,8 @@ from anyio import to_thread
 from ohm_subagents._records import dataclass
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.workspaces.failure import WorkspaceError, error_of
-from ohm_subagents.workspaces.places import make_directory
+from ohm_subagents.workspaces.places import make_directory, remove
+from ohm_subagents.workspaces.shared_blocks import LISTED, can_share, share_all
 from ohm_subagents.workspaces.snapshot import snapshot
 from ohm_subagents.workspaces.source import Source, is_repository, read_small
 from ohm_subagents.workspaces.view import ATTRIBUTES, View, write_alternates
@@ -56,6 +57,8 @@ class Clone:
         except OSError as error:
             unmade = f"No clone can be made at '{top}': {error.strerror or error}."
             raise WorkspaceError(unmade) from None
+        if origin.object_format == "sha1" and await to_thread.run_sync(can_share, origin.top, top):
+            await _share(git, origin, base, top)
         await git.run("-c", f"checkout.workers={_WRITERS}", "reset", "-q", "--hard", cwd=top)
         return cls(origin=origin, base=base, top=top, git=git)
 
@@ -118,6 +121,19 @@ class OpenClone:
             return Ok(await self._work())
         except (WorkspaceError, OSError) as why:
             return Err(error_of(why))
+
+
+async def _share(git: Git, origin: Source, base: str, top: Path) -> None:
+    """Give a clone the files that its origin has unchanged, without their blocks. What is wrong git writes itself."""
+    view = await View.opened(git, origin, top / ".git" / "origin")
+    try:
+        if view.has_index():
+            written_ns = (view.directory / "index").stat().st_mtime_ns
+            listed = (await view.run(*LISTED)).stdout
+            await git.run("read-tree", base, cwd=top)
+            await to_thread.run_sync(share_all, origin.top, listed, written_ns, top)
+    finally:
+        await to_thread.run_sync(remove, view.directory)
 
 
 async def bundled(view: View, commit: str, *, without: tuple[str, ...] = ()) -> bytes:

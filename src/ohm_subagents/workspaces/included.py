@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ohm_subagents.workspaces.view import View
 
 _FICLONE: Final = 0x40049409
-"""Of Linux: share the blocks of a file, where the file system can."""
+"""Of Linux: share the blocks of a file."""
 _LISTED: Final = ("ls-files", "-o", "-i", "--exclude-standard", "-z", "--")
 
 
@@ -58,10 +58,15 @@ def _copy(files: WorkingFiles, clone: WorkingFiles, path: bytes) -> None:
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 
 
+def share_blocks(source: int, target: int) -> None:
+    """Let an empty file share the blocks of another one. Raises OSError where the file system cannot."""
+    fcntl.ioctl(target, _FICLONE, source)
+
+
 def fill(source: int, target: int) -> None:
     """Give an empty file the content of another one; it takes no room where the file system shares blocks."""
     try:
-        fcntl.ioctl(target, _FICLONE, source)
+        share_blocks(source, target)
     except OSError:
         with os.fdopen(source, "rb", closefd=False) as old, os.fdopen(target, "wb", closefd=False) as new:
             shutil.copyfileobj(old, new)
