@@ -136,12 +136,13 @@ async def test_so_it_is_with_every_kind_of_tree(tmp_path, part):
 
 
 def different(seeds):
-    """Return the seeds of the trees that have something which no earlier one has."""
-    seen, found = set(), []
-    for seed in seeds:
-        if new := {f"{kind}" for kind in Forest(seed).root.kinds()} - seen:
-            seen |= new
-            found.append(seed)
+    """Return few seeds whose trees have together what all have: next, that which adds most for its size."""
+    grown = {seed: Forest(seed) for seed in seeds}
+    kinds = {seed: {f"{kind}" for kind in forest.root.kinds()} for seed, forest in grown.items()}
+    left, found = set().union(*kinds.values()), []
+    while left:
+        found.append(max(seeds, key=lambda seed: len(kinds[seed] & left) / len(grown[seed].nodes)))
+        left -= kinds[found[-1]]
     return found
 
 
