@@ -6,6 +6,7 @@ from dataclasses import replace
 import anyio
 import pytest
 from acting import ActingBackend
+from kept_ledger import Lookup
 from loops import one_loop
 from remote_backends import HASTY
 
@@ -13,10 +14,8 @@ from ohm_subagents import Budget, Ohm
 from ohm_subagents.contract import TextDelta
 from ohm_subagents.plugin import Err, Options, RequestNeed, Usage, UsageAdded, hookimpl
 from ohm_subagents.remote import (
-    LedgerService,
     LoopbackTransport,
     Patience,
-    UndeliveredError,
     open_remote,
     open_runner,
     remote_capabilities,
@@ -24,44 +23,6 @@ from ohm_subagents.remote import (
 from ohm_subagents.testing import EventLog
 
 pytestmark = [pytest.mark.anyio, one_loop]
-
-
-class Memory:
-    """Keeps the state of a ledger, as long as `is_there`."""
-
-    def __init__(self):
-        self.state, self.is_there = None, True
-
-    async def load(self):
-        return self.state
-
-    async def save(self, state):
-        if not self.is_there:
-            raise UndeliveredError
-        self.state = state
-
-
-class Lookup:
-    """A ledger in this process, which may be killed."""
-
-    def __init__(self):
-        self.memory, self.calls, self.is_begun, self.is_down = Memory(), 0, False, False
-        self.asked_in_vain = anyio.Event()
-        self.begin()
-
-    def begin(self):
-        self.service = LedgerService(self.memory, lambda: 0)
-
-    async def found(self, *, is_begun):
-        self.is_begun |= is_begun
-        return self if self.is_begun else None
-
-    async def post(self, frame):
-        if self.is_down:
-            self.asked_in_vain.set()
-            raise UndeliveredError
-        self.calls += 1
-        return await self.service.post(frame)
 
 
 class AtRunner:

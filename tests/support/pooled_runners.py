@@ -19,11 +19,11 @@ from ohm_subagents.testing import HERMETIC
 
 
 class Hosted:
-    """A runner with a life that may end."""
+    """A runner with a life that may end, and a line that may be cut before: no call gets through from then on."""
 
-    def __init__(self, group, backend, capabilities, backend_id, begun, made_for, services):
-        self.runner = Runner(backend, group, backend_id=backend_id)
-        self.dead = anyio.Event()
+    def __init__(self, group, backend, capabilities, backend_id, begun, ledger, made_for, services):
+        self.runner = Runner(backend, group, backend_id=backend_id, ledger=ledger)
+        self.dead, self.is_cut = anyio.Event(), anyio.Event()
         self._begun = begun
         self._about = {"capabilities": sorted(capabilities), "digests": made_for, "services": written(services)}
 
@@ -36,15 +36,22 @@ class Hosted:
         if method == "post":
             self._begun.update(one["run"]["task_id"] for one in asked[0]["messages"] if one["kind"] == "start")
 
+        asking = anyio.CancelScope()
+
         async def ask():
-            answers.append(await getattr(self.runner, method)(*asked))
-            scope.cancel()
+            with asking:
+                answers.append(await getattr(self.runner, method)(*asked))
+                group.cancel_scope.cancel()
+
+        async def cut():
+            await self.is_cut.wait()
+            asking.cancel()
 
         async with anyio.create_task_group() as group:
-            scope = group.cancel_scope
+            group.start_soon(cut)
             group.start_soon(ask)
             await self.dead.wait()
-            scope.cancel()
+            group.cancel_scope.cancel()
         if not answers:
             raise RunnerLostError("It was killed.")
         return to_json(answers[0])
@@ -53,10 +60,10 @@ class Hosted:
 class PooledRunners:
     """The runners by number, all of one backend. One that was killed is started anew when it is looked for."""
 
-    def __init__(self, group, backend, capabilities=frozenset(), backend_id=""):
+    def __init__(self, group, backend, capabilities=frozenset(), backend_id="", ledger=None):
         self.begun = Counter()
         """The runs of each task, by its id, that these runners were sent."""
-        self._made = group, backend, capabilities, backend_id, self.begun
+        self._made = group, backend, capabilities, backend_id, self.begun, ledger
         self.hosted = {}
         self.is_down = False
         self.options = None
@@ -85,8 +92,8 @@ class PooledRunners:
 
 
 @asynccontextmanager
-async def pool(*more, settings=None, env=HERMETIC, here=None, providers=None, **options):
-    """An `Ohm` whose backend is a pool of runners here, and the runners."""
+async def pool(*more, settings=None, env=HERMETIC, here=None, providers=None, ledger=None, **options):
+    """An `Ohm` whose backend is a pool of runners here, and the runners; a `ledger` is asked after 50 ms of silence."""
     async with anyio.create_task_group() as group:
         services = ()
         here = here or PooledRunners(group, Told("Done"), TOLD.capabilities, "told")
@@ -94,7 +101,10 @@ async def pool(*more, settings=None, env=HERMETIC, here=None, providers=None, **
         @asynccontextmanager
         async def opened(given):
             here.options, here.services = given, services
-            async with open_pool(here, given, services=services, patience=Patience(retry_s=0, lost_s=0)) as backend:
+            if ledger is not None:
+                given = given.model_copy(update={"ledger_after_ms": 50})
+            patience = Patience(retry_s=0, lost_s=0)
+            async with open_pool(here, given, services=services, patience=patience, ledger=ledger) as backend:
                 yield backend
 
         class Plugin:

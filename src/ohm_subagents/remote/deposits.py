@@ -169,6 +169,10 @@ class Deposits:
                 self.over(key)
         return None
 
+    def has(self, run_key: str) -> bool:
+        """Return True if the ledger may grant requests to a run by what this submitter has deposited."""
+        return run_key in self._runs
+
     def unsettled(self, run_key: str) -> tuple[int, ...]:
         """Return the requests of a run that the ledger has granted, as far as that is known, and still counts."""
         return self._unsettled.get(run_key, ())

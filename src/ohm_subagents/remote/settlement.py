@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ohm_subagents.contract.usage import NOTHING_USED
 from ohm_subagents.contract.wire import AskLeft, AskMessage, CaughtUp, RequestAsked, ResultReported
-from ohm_subagents.plugin import Err, Ok, UsageAdded
+from ohm_subagents.plugin import Err, ErrorCode, Ok, UsageAdded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ohm_subagents.contract.wire import RunReport
-    from ohm_subagents.plugin import OhmError, RunRequest, Sink
+    from ohm_subagents.plugin import OhmError, Result, RunOutput, RunRequest, Sink
     from ohm_subagents.remote.answers import Answers
     from ohm_subagents.remote.deposits import Deposits
 
@@ -27,6 +28,7 @@ class Settlement:
         self._deposits = deposits
         self._asks = asks
         self._heard_ask = 0
+        self._left: set[int] = set()
         self._unheard = NOTHING_USED
 
     @property
@@ -75,6 +77,7 @@ class Settlement:
             self._unheard = NOTHING_USED
             asked += asks
         self._heard_ask = max(self._heard_ask, *asked, 0)
+        self._left.update(one.ask for one in reports if isinstance(one, AskLeft))
         if asks and any(isinstance(one, CaughtUp | AskLeft) for one in reports):
             self.settle(asks)
 
@@ -84,10 +87,23 @@ class Settlement:
         if heard and self._feed is not None and self._deposits is not None:
             self._deposits.settle(self._key, heard, stored=self._feed.stored)
 
-    def count_unheard(self, sink: Sink) -> None:
-        """Count what the ledger had granted to a run that was lost before it could tell of it."""
+    async def counted(self, result: Result[RunOutput, OhmError], sink: Sink) -> Result[RunOutput, OhmError]:
+        """Return how the run ends, once that is counted which the ledger has granted to it, and nobody will hear of.
+
+        A runner that is cut off from this process, which goes on, asks the ledger too before it is lost.
+        """
+        is_lost = isinstance(result, Err) and result.err_value.code == ErrorCode.RUNNER_LOST
+        if is_lost and self._deposits is not None and self._deposits.has(self._key):
+            lost = await self.claim()
+            if lost is not None:
+                return Err(lost)
+            unheard = {*self._deposits.unsettled(self._key)} - self._left
+            self._unheard = replace(self._unheard, requests=min(self._unheard.requests, len(unheard)))
+            if not unheard:
+                self._unheard = NOTHING_USED
         if self._unheard != NOTHING_USED:
             sink.emit(UsageAdded(usage=self._unheard))
+        return result
 
 
 def catches_up(reports: Sequence[RunReport]) -> bool:
