@@ -44,9 +44,10 @@ def tmux(place, command: list[str], columns: int) -> Iterator[Asked]:
 
 
 def shown(asked: Asked) -> str:
-    """Return what is on the screen, whatever the time is."""
+    """Return what is on the screen, whatever the time is, and however wide the column of titles."""
     text = "\n".join(line.rstrip() for line in asked("capture-pane", "-p").splitlines()).strip("\n")
     still = re.sub(r"\d+s\b", "0s", re.sub("[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]", "⠋", text))
+    still = re.sub(r" +· +0s", " · 0s", still)
     return re.sub(r" \S*… · 0s", " … · 0s", still)  # the time takes room from the title
 
 
