@@ -95,6 +95,7 @@ def _shared(file: bytes, other: bytes, known: _Known | None, mode: int) -> os.st
         target = os.open(other, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         try:
             included.share_blocks(source, target)
+            # of now, git would take each for one that may change unseen, and read it again
             os.utime(target, ns=(before.st_atime_ns, before.st_mtime_ns))
             if _is_as_before(before, os.fstat(source)):
                 return os.fstat(target)
