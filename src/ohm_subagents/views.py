@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ohm_subagents._views.answer import assistant_text
     from ohm_subagents._views.call_line import call_line
     from ohm_subagents._views.cells import cells, fit, one_line, preview_lines, printable, printable_json, wrap, wrapped
+    from ohm_subagents._views.changes import changes_text
     from ohm_subagents._views.cost_report import (
         COST_KEYS,
         CostKey,
@@ -71,6 +72,7 @@ __all__ = [
     "calls_of",
     "cells",
     "changed_lines",
+    "changes_text",
     "check_text",
     "clock_text",
     "concern_of",
@@ -123,6 +125,7 @@ __getattr__, __dir__ = lazy_names(
         "_views.account": "remaining_text total_line used_text",
         "_views.answer": "assistant_text",
         "_views.call_line": "call_line",
+        "_views.changes": "changes_text",
         "_views.cells": "cells fit one_line preview_lines printable printable_json wrap wrapped",
         "_views.cost_report": "COST_KEYS CostKey CostRow cost_csv cost_records cost_rows cost_table",
         "_views.fleet_table": "FLEET_SORTS FleetRow FleetSort fleet_lines",

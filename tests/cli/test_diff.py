@@ -44,21 +44,21 @@ def test_the_changes_of_a_task_are_a_patch(ohm) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{patch}\n", "")
     none = ohm("diff", "other")
     assert (none.returncode, none.stdout, none.stderr) == (0, "", "Task 'other' has changed no files of its own.\n")
-    assert ohm("task", "task_1").stdout.count("refs/ohm/task_1: 2 file(s), +2 -1") == 1
+    assert ohm("task", "task_1").stdout.count("refs/ohm/task_1: 2 files, +2 -1") == 1
 
 
 def test_the_changes_of_a_task_land_once_and_those_of_another_are_discarded(ohm) -> None:
     parent = kept(ohm, "task_1", "task_2")
     done = ohm("land", "task_1")
-    told = "The work of task 'task_1' has landed, uncommitted: 2 file(s).\n"
+    told = "The work of task 'task_1' has landed, uncommitted: 2 files, +2 -1.\n"
     assert (done.returncode, done.stdout, done.stderr) == (0, told, "")
     assert ((parent / "a").read_text(), (parent / "b").read_text()) == ("two\n", "\x1b]52;c;x\x07\n")
     again = ohm("land", "task_1")
     assert (again.returncode, again.stdout) == (1, "")
     assert "The changes of task 'task_1' have landed; there is nothing more to land." in again.stderr
     gone = ohm("discard", "task_2")
-    assert (gone.returncode, gone.stdout) == (0, "The work of task 'task_2' is discarded: 2 file(s).\n")
-    assert "refs/ohm/task_2: 2 file(s), +2 -1, discarded" in ohm("task", "task_2").stdout
+    assert (gone.returncode, gone.stdout) == (0, "The work of task 'task_2' is discarded: 2 files, +2 -1.\n")
+    assert "refs/ohm/task_2: 2 files, +2 -1, discarded" in ohm("task", "task_2").stdout
     assert "Task 'other' has changed no files of its own." in ohm("land", "other").stderr
 
 

@@ -27,6 +27,17 @@ def test_the_options_of_a_clone_are_those_of_the_task(ohm: Callable[..., Done]) 
     assert "land 'ask' has no effect: the task has worked on the files themselves" in done.stderr
 
 
+def test_what_has_changed_is_told_with_what_can_be_done_with_it(ohm: Callable[..., Done]) -> None:
+    done = ohm("run", "finder", "x", "--backend", "none", "--isolation", "clone", "--accept", "run: touch new")
+    (task,) = json.loads(ohm("tasks", "--json").stdout)
+    name = task["task_id"]
+    told = f"1 file, +0 -0, kept apart: `ohm diff {name}` shows them, `ohm land {name}` makes them in your files."
+    assert told in done.stderr
+    assert ohm("land", name).stdout == f"The work of task '{name}' has landed, uncommitted: 1 file, +0 -0.\n"
+    done = ohm("run", "finder", "x", "--backend", "none", "--accept", "file: none", "--accept", "run: true")
+    assert "checks failed (1 of 2 checks)" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("option", "word", "allowed"), [("--isolation", "worktree", "none, clone"), ("--land", "yes", "never, ask, clean")]
 )

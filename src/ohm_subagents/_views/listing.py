@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.account import cost_text_of, remaining_text, used_text
 from ohm_subagents._views.cells import one_line, printable, wrap
+from ohm_subagents._views.changes import changes_text
 from ohm_subagents._views.launch import launch_lines
 from ohm_subagents._views.quantities import age_text, cost_text, counted, duration_text, instant_text, usage_parts
 from ohm_subagents._views.request_texts import request_text
@@ -130,7 +131,7 @@ def _results(task: Task) -> Iterator[tuple[str, str]]:
     if (kept := task.activity.workspace) is not None:
         yield (
             "workspace",
-            f"{kept.ref}: {kept.files} file(s), +{kept.insertions} -{kept.deletions}{_LANDED[kept.landed]}",
+            f"{kept.ref}: {changes_text(kept)}{_LANDED[kept.landed]}",
         )
     if checks := list(verification_lines(task)):
         yield "verified", "\n".join(checks)

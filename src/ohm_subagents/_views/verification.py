@@ -60,7 +60,10 @@ def verified_line(task: Task) -> str | None:
         return f"not run: {found.why}"
     wrong = [one for one in found.checked.checks if one.verdict != "passed"]
     told = "; ".join(f"{one_line(one.check)}: {one_line(one.why)}" for one in wrong)
-    words = f"{found.verified.replace('_', ' ')} ({counted(len(found.checked.checks), 'check')}{_again(found.checked)})"
+    number = counted(len(found.checked.checks), "check")
+    if wrong and len(wrong) < len(found.checked.checks):
+        number = f"{len(wrong)} of {number}"
+    words = f"{found.verified.replace('_', ' ')} ({number}{_again(found.checked)})"
     return shortened(f"{words}: {told}", _WHY_CHARS) if told else words
 
 

@@ -22,6 +22,7 @@ from ohm_subagents.commands import (
     print_text,
 )
 from ohm_subagents.contract import CommandRejected, Err
+from ohm_subagents.views import changes_text
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -78,9 +79,9 @@ async def work(op: Literal["land", "discard"], task_id: str, typed: Typed) -> in
         if typed.as_json:
             print_json(envelope.payload())
             return SUCCESS
-        changed = 0 if envelope.workspace is None else envelope.workspace.files
         became = "has landed, uncommitted" if op == "land" else "is discarded"
-        print_text(f"The work of task '{found.id}' {became}: {changed} file(s).")
+        changed = "" if envelope.workspace is None else f": {changes_text(envelope.workspace)}"
+        print_text(f"The work of task '{found.id}' {became}{changed}.")
         return SUCCESS
 
 

@@ -25,10 +25,11 @@ from ohm_subagents.commands import (
     until_signal,
     watched,
     width,
+    with_config,
 )
 from ohm_subagents.contract import AnswerAwaited, Category, CommandRejected, Err, ErrorCode, Ok
 from ohm_subagents.contract.truncation import WHOLE
-from ohm_subagents.views import task_envelope, verified_line
+from ohm_subagents.views import changes_text, task_envelope, verified_line
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -99,6 +100,7 @@ async def _run(place: _Opened, profile: str, prompt: str, options: RunOptions, t
         _print_envelope(ended, watch.task, ohm.config.subagent_backend)
     elif isinstance(ohm.inspect().loaded, Ok):  # else all that is to say has been reported
         _print_answer(ended, watch.task, board, told=told)
+        _tell_changes(watch.task, typed)
     match ended:
         case Ok():
             return SUCCESS
@@ -205,6 +207,18 @@ def _print_answer(ended: _Ended, task: Task | None, board: Board | None, *, told
             said = str(ended.err_value) if isinstance(ended, Err) else "Interrupted."
             if not any(said in text or said.endswith(text) for text in told):  # a diagnostic has its place apart
                 complain(said)
+
+
+def _tell_changes(task: Task | None, typed: Typed) -> None:
+    """Say on standard error what the task has changed in a clone, and what can be done with it."""
+    kept = None if task is None else task.activity.workspace
+    if task is None or kept is None or not kept.files:
+        return
+    if kept.landed == "clean":
+        complain(f"{changes_text(kept)}, landed uncommitted in your files.")
+    elif kept.landed != "discarded":
+        shown, made = (with_config(f"ohm {op} {task.id}", typed.config) for op in ("diff", "land"))
+        complain(f"{changes_text(kept)}, kept apart: `{shown}` shows them, `{made}` makes them in your files.")
 
 
 def _print_finished(task: Task, board: Board | None) -> None:

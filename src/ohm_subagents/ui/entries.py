@@ -30,7 +30,7 @@ from ohm_subagents.ui.markup import markup
 from ohm_subagents.ui.shapes import Entry
 from ohm_subagents.ui.timeline import status_of
 from ohm_subagents.ui.words import call_words, request_words
-from ohm_subagents.views import answer_text, changed_lines, check_text, one_line, printable
+from ohm_subagents.views import answer_text, changed_lines, changes_text, check_text, one_line, printable
 
 if TYPE_CHECKING:
     from ohm_subagents.contract import Recorded
@@ -131,7 +131,7 @@ class Entries:
             case OutcomeChecked():
                 self._checked(event, at_ms)
             case WorkspaceKept():
-                changes = f"{event.ref}: {event.files} file(s), +{event.insertions} -{event.deletions}"
+                changes = f"{event.ref}: {changes_text(event)}"
                 changes += "" if event.landed == "no" else f", {event.landed}"
                 self._new("note", "workspace", at_ms, changes)
             case _:  # the other events are in no transcript, and a new one is not either unless it is added above
