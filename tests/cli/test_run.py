@@ -199,7 +199,7 @@ def test_the_verdict_of_typed_checks_is_a_line_beside_the_answer(ohm) -> None:
     done = ohm("run", "finder", "wide", "--backend", "stage", *checks)
     assert done.returncode == 0
     assert done.stdout.startswith("beautiful")
-    assert done.stderr == "checks failed (2 checks): file: out.md: There is no such file.\n"
+    assert done.stderr == "checks failed (1 of 2 checks): file: out.md: There is no such file.\n"
     passed = ohm("run", "finder", "wide", "--backend", "stage", "--accept", "file: here.md")
     assert passed.stderr == "checks passed (1 check)\n"
     wrong = ohm("run", "finder", "wide", "--accept", "exists: out.md")
