@@ -51,6 +51,12 @@ def test_a_run_takes_a_task_from_queued_to_running():
     assert [run.prompt for run in task.runs] == ["look"]
 
 
+def test_a_long_text_that_comes_in_short_pieces_is_kept_in_few():
+    task = after(RunStarted(prompt="look"), *[TextDelta(text="word ")] * 1000)
+
+    assert (task.text, len(task.activity.said) <= 10) == ("word " * 1000, True)
+
+
 @pytest.mark.parametrize(
     ("outcome", "status", "summary"),
     [

@@ -67,6 +67,14 @@ async def test_the_file_tells_of_a_running_task_and_its_follow_ups(tmp_path, fil
         assert names(tmp_path) == [FILE]
 
 
+async def test_a_run_of_the_file_has_ended_when_it_did_and_one_that_was_at_work_ends_now(tmp_path, file):
+    at_work = entry("task_2", record={"state": "running", "activeToolCalls": 1, "endedAtEpochMs": None})
+    file.write_text(text_of(entry("task_1"), at_work))
+    async with opened("snapshot", tmp_path, Clock()) as store:
+        ended = [store.get(name).ok_value.runs[-1].ended_ms for name in ("task_1", "task_2")]
+    assert ended == [999_500, 1_000_000]
+
+
 async def test_one_bad_entry_costs_itself_only(tmp_path, file):
     damaged = text_of(entry("t1"), entry("t2", backend=" "), 3, entry("t3"))
     file.write_text(damaged)
