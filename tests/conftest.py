@@ -10,6 +10,7 @@ from collections import Counter
 from importlib.metadata import entry_points
 from pathlib import Path
 
+import few_reports
 import forking
 import hypothesis  # its import asks the garbage collector who holds what, so it comes before the freeze below
 import leaks
@@ -49,6 +50,8 @@ def pytest_configure(config):
         pytest.exit("pyproject.toml has other entry points than what is installed: run `uv sync --all-packages`.", 1)
     if has_room(MEMORY):  # thousands of stores would wait for a disk otherwise, and prove no more by it
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", f"{MEMORY}")
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        config.pluginmanager.register(few_reports)
     config.pluginmanager.register(forking)
     config.pluginmanager.register(leaks)
     config.pluginmanager.register(ray_clusters)

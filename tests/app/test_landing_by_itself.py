@@ -131,6 +131,7 @@ async def test_a_profile_lands_its_work_or_forbids_it(
     assert kept(envelope).landed == landed
 
 
+@pytest.mark.slow
 async def test_the_tool_takes_land_for_one_task_and_for_each_of_several(tmp_path: Path, parent: Path) -> None:
     one = {"subagent_type": "finder", "description": "d", **LANDS}
     async with opened(tmp_path, parent, writing) as ohm:

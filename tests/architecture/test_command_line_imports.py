@@ -83,6 +83,7 @@ def loaded(cwd, *arguments: str, probe: str = PROBE) -> tuple[str, set[str]]:
     return done.stdout, set(done.stderr.split())
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("command", [(), ("run",), ("tasks",), ("profile", "new")], ids=" ".join)
 def test_help_loads_nothing_of_the_engine(tmp_path, command: tuple[str, ...]) -> None:
     printed, modules = loaded(tmp_path, *command, "--help")
@@ -96,6 +97,7 @@ def test_help_loads_nothing_of_the_engine(tmp_path, command: tuple[str, ...]) ->
     assert command or "pydantic" not in modules, "typer itself loads it, for the parameters of a command"
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("store", ["memory", "sqlite"])
 def test_a_run_on_the_echo_backend_loads_nothing_that_only_another_run_needs(tmp_path, store: str) -> None:
     (tmp_path / "ohm.json").write_text(f'{{"subagents": {{"store": "{store}"}}}}')

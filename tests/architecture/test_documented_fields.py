@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
 
+import pytest
 from public_doors import DOORS
 
 
@@ -38,6 +39,7 @@ def undocumented(record: type) -> Iterator[str]:
             yield f"{record.__name__}.{name}"
 
 
+@pytest.mark.slow
 def test_every_field_of_a_public_record_is_documented() -> None:
     doors = [importlib.import_module(door) for door in DOORS]
     public = [getattr(door, name) for door in doors for name in door.__all__]

@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 from public_doors import DOORS
 
 SUBMODULE_DOORS = ("ohm_subagents.testing.conformance", "ohm_subagents.testing.fixtures", "ohm_subagents.adapters.")
 
 
+@pytest.mark.slow
 def test_the_layer_contracts_hold(root: Path) -> None:
     lint_imports = shutil.which("lint-imports", path=sysconfig.get_path("scripts"))
     assert lint_imports, "import-linter is a dev dependency"

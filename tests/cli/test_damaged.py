@@ -29,6 +29,7 @@ def damaged(ohm) -> tuple[str, str]:
     return ids[0], ids[1]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("command", "code"),
     [(("tasks",), 0), (("tasks", "export"), 0), (("task", "GOOD"), 0), (("task", "BAD"), 1), (("doctor",), 0)],

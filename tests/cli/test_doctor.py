@@ -165,6 +165,7 @@ def test_the_configuration_that_holds_is_shown_as_json(ohm) -> None:
     assert (shown["subagentBackend"], shown["outputMaxChars"]) == ("none", 77)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("config", "finder", "code"),
     [

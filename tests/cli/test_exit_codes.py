@@ -7,6 +7,7 @@ import pytest
 START = {"op": "start", "subagent_type": "finder", "description": "d", "prompt": "answer"}
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [

@@ -7,6 +7,7 @@ import json
 import os
 
 import anyio
+import pytest
 
 from ohm_subagents._config.schema import OhmConfig
 from ohm_subagents.cli.export import Export, export_tasks
@@ -110,6 +111,7 @@ def test_a_place_that_takes_no_file_is_one_sentence(ohm) -> None:
     assert done.stderr == "The file 'nowhere/kept.jsonl' cannot be written: No such file or directory.\n"
 
 
+@pytest.mark.slow
 def test_a_stream_that_takes_no_unicode_gets_json_all_the_same(ohm, ohm_process) -> None:
     ohm("run", "finder", "Grüße 世界")
     ohm.env["PYTHONIOENCODING"] = "ascii"

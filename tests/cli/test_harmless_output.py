@@ -102,6 +102,7 @@ def place(ohm):
     return ohm
 
 
+@pytest.mark.slow
 def test_no_command_lets_anything_through_in_a_pipe(place) -> None:
     for arguments in (*SAYING, *JSON, *LINES):
         done = place(*arguments)

@@ -21,6 +21,7 @@ STAGED = ("run", "finder", "answer", "--backend", "stage")
 TASKS = json.dumps([{"name": "a", "prompt": "b"}]).encode()
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("arguments", "stdin"),
     [

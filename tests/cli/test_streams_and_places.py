@@ -78,6 +78,7 @@ def test_what_is_wrong_is_told_once(capsys) -> None:
     assert capsys.readouterr().err.splitlines() == [f"warning: {one}", f"warning: {other}"]
 
 
+@pytest.mark.slow
 def test_a_closed_standard_error_costs_no_answer(ohm_process) -> None:
     done = in_shell(
         ohm_process, f"{shlex.join(ohm_process.command('run', 'finder', 'answer', '--backend', 'stage'))} 2>&-"
@@ -112,6 +113,7 @@ def test_a_place_that_is_no_readable_directory_is_refused(ohm, kind: str) -> Non
         assert (told["status"], told["error_code"]) == ("failed", "cwd_unreadable")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flags", [pytest.param("", marks=pytest.mark.slow), "--json"])
 def test_bytes_that_are_no_text_are_refused(ohm_process, flags: str) -> None:
     done = in_shell(ohm_process, f"{shlex.join(ohm_process.command('run', 'finder'))} \"$(printf 'a\\377')\" {flags}")

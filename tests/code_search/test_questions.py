@@ -87,6 +87,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("question", "answer"), QUESTIONS.items())
 async def test_the_first_place_answers_the_question(project, question, answer):
     told = await asked(project, question, [answer])

@@ -23,6 +23,7 @@ SLOW = "26_server"
 """It starts a process, as the guide about servers does in the same way."""
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "example",
     [pytest.param(one, marks=[pytest.mark.slow] if one.stem == SLOW else [], id=one.stem) for one in EXAMPLES],

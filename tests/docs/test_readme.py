@@ -33,6 +33,7 @@ def test_every_link_to_a_file_leads_to_one():
     assert [(str(page), link) for page, link in links if not (page.parent / link).exists()] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parts", [["src", "docs"], pytest.param([], marks=pytest.mark.slow)], ids=["parts", "all"])
 def test_the_first_command_prints_the_file_that_truncates_output(parts, tmp_path):
     """Ask in a copy of what the index reads fast, and in the whole repository."""

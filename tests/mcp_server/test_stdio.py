@@ -27,6 +27,7 @@ def server(tmp_path_factory):
         yield process
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("first", [initialize(), request(0, "server/discover", era=NEW)], ids=[OLD, NEW])
 def test_the_first_answer_costs_little(tmp_path, first):
     with mcp_process(tmp_path) as server:
@@ -70,6 +71,7 @@ def test_the_stream_that_a_client_closes_ends_everything(tmp_path):
     assert {message.get("id") for message in rest} <= {0, 1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "number", [signal.SIGTERM, *(pytest.param(each, marks=pytest.mark.slow) for each in (signal.SIGINT, signal.SIGHUP))]
 )
@@ -153,6 +155,7 @@ WRONG = {
 }
 
 
+@pytest.mark.slow
 def test_a_line_that_is_no_message_is_refused_and_the_rest_goes_on(server):
     server.write(b"", *WRONG, call(4, "answer"))
     refusals = [server.read() for _ in WRONG]

@@ -44,6 +44,7 @@ class Writer:
         return [BackendSpec(id="writer", summary="Writes.", open=opened, options=Options, capabilities=can)]
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_a_command_that_has_passed_runs_again_only_once_a_file_of_the_clone_has_changed(tmp_path: Path) -> None:
     work, log = tmp_path / "work", tmp_path / "log"

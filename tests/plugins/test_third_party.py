@@ -5,6 +5,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 PROGRAM = """
 import json
 import anyio
@@ -22,6 +24,7 @@ anyio.run(main)
 """
 
 
+@pytest.mark.slow
 def test_its_backend_serves_a_task_and_its_broken_twins_cost_one_diagnostic_each(install):
     path = str(install("ohm-example-backend", "ohm-broken-import", "ohm-broken-hook"))
     env = os.environ | {"PYTHONPATH": path, "PI_CONFIG_DIR": "/dev/null", "OHM_SUBAGENTS_STORE": "memory"}

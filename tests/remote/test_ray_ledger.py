@@ -48,6 +48,7 @@ def kept_in(directory):
     return {**HERMETIC, "PI_CONFIG_DIR": str(directory), "OHM_SUBAGENTS_STORE": "sqlite"}
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("is_open", [True, False], ids=["open", "over"])
 @pytest.mark.parametrize("dies_at", [2, 5, 6, 7])
 async def test_a_run_that_dies_with_its_program_goes_on_elsewhere_within_its_budget(tmp_path, dies_at, is_open):

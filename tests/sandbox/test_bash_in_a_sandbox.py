@@ -124,6 +124,7 @@ ASKED = [
 ]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "asked", [*ASKED[:3], *(pytest.param(one, marks=pytest.mark.slow) for one in ASKED[3:])], ids=str
 )

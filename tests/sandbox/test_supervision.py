@@ -120,6 +120,7 @@ anyio.run(main, *sys.argv[1:])
 """
 
 
+@pytest.mark.sample(2)
 async def test_nothing_is_left_when_the_owner_is_killed(box: Box) -> None:
     alive = Alive(box.workspace)
     async with await anyio.open_process(

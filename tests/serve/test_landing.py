@@ -14,6 +14,7 @@ async def writing(request, _sink):
     return "done"
 
 
+@pytest.mark.slow
 @real_clocks_slow_on_trio
 async def test_work_lands_and_is_discarded_through_a_server(desk, tmp_path):
     parent = repository(tmp_path / "parent", a="one\n")

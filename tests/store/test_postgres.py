@@ -86,6 +86,7 @@ async def test_the_place_of_a_store_shows_no_password(stores):
         assert "top-secret" not in store.place
 
 
+@pytest.mark.slow
 async def test_a_registry_of_a_later_version_is_left_alone(stores):
     async with stores.opened() as store:
         stores.hand(store).settled("task_1")

@@ -57,6 +57,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("case", REFUSED)
 async def test_who_may_not_ask_is_told_in_one_sentence(browser, case):
     headers, status, sentence = REFUSED[case]

@@ -212,6 +212,7 @@ async def test_after_a_discard_nothing_is_kept(workspaces, landings, tmp_path):
         )
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", ["a", "new", "gone"])
 @pytest.mark.parametrize("when", ["journal written", "file taken out", "file put in"])
 async def test_a_file_that_somebody_changes_meanwhile_is_kept_and_nothing_lands(workspaces, tmp_path, name, when):

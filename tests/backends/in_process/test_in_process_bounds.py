@@ -171,6 +171,7 @@ async def test_a_delta_as_long_as_the_wire_allows_holds_the_loop_for_a_moment_on
     await refused(Say("half", text * 2), more_than(MAX_LINE_CHARS, "characters in one line"), kept="half")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "character", ["\u00e9", *(pytest.param(one, marks=pytest.mark.slow) for one in ("\n", "\u200d", "x"))], ids=ascii
 )

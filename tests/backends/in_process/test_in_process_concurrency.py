@@ -96,6 +96,7 @@ def echo_after_one_tool(asked: Request) -> Reply:
     return Say(f"answer to {asked.prompt}") if asked.tool_results else Say("thinking ", Call("look"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("many", [15, pytest.param(50, marks=pytest.mark.slow)])
 async def test_many_parallel_runs_share_connections_and_do_not_mix(many: int) -> None:
     look = child_tool("look", ToolResult(text="seen", details={}))

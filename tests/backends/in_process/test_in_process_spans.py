@@ -55,6 +55,7 @@ def recorded() -> dict[str, list[dict]]:
     return json.loads(ran.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["answered", "refused"])
 def test_the_host_s_tracer_gets_the_spans_of_a_run_without_what_was_said(
     end: str, recorded: dict[str, list[dict]]
