@@ -183,7 +183,9 @@ def dump_yaml(values: Mapping[str, object]) -> str:
     """Write a mapping as YAML that `parse_yaml` reads back, its keys in their order, each text on its own lines."""
     import yaml  # noqa: PLC0415  10 ms, spent where a file is written
 
-    return yaml.dump(dict(values), Dumper=_dumper(), sort_keys=False, allow_unicode=True, width=sys.maxsize)
+    return yaml.dump(  # pyright: ignore[reportUnknownMemberType]  newer stubs name a type of `width` that is nowhere
+        dict(values), Dumper=_dumper(), sort_keys=False, allow_unicode=True, width=sys.maxsize
+    )
 
 
 @cache
