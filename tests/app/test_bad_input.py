@@ -80,13 +80,27 @@ async def test_arguments_that_are_no_json_are_a_wrong_payload(arguments):
     assert (result.is_error, result.details["error_code"]) == (True, "invalid_task_tool_payload")
 
 
-@pytest.mark.parametrize("prompt", ["", "  ", "bad \udcff", None, 3])
+@pytest.mark.parametrize("prompt", ["", "  ", "bad \udcff", "a\0b", None, 3])
 @one_loop
 async def test_a_prompt_that_is_no_text_is_refused(prompt):
     async with quick_ohm() as ohm:
         error = (await ohm.run("finder", prompt)).err_value
 
     assert error.code == ErrorCode.INVALID_TASK_PAYLOAD
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [("half \ud83d", "holds bytes that are not Unicode text"), ("a\0b", "holds a NUL character"), (" ", "is blank")],
+)
+@one_loop
+async def test_a_follow_up_is_refused_for_the_same_texts_as_a_prompt(bad, said):
+    async with quick_ohm() as ohm:
+        first = (await ohm.run("finder", bad)).unwrap_err()
+        second = (await (await ohm.start("finder", "look")).send(bad)).unwrap_err()
+
+    assert first.message == second.message == f"The prompt {said}."
+    assert first.code == second.code == ErrorCode.INVALID_TASK_PAYLOAD
 
 
 async def test_an_unknown_tool_lists_the_mounted_ones():

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 import anyio
 import pytest
@@ -153,6 +154,23 @@ async def test_what_cannot_travel_is_refused_in_one_sentence(desk, monkeypatch):
             "Set subagents.store to 'sqlite'",
         )
         assert "needs a store that other processes read" in error.message
+
+
+@real_clocks_slow_on_trio
+@pytest.mark.parametrize("bad", ["half \ud83d", "a\0b", " ", None])
+async def test_a_prompt_that_is_no_text_is_refused_as_without_a_server(desk, bad):
+    tasks = [{"subagent_type": "finder", "description": "d", "prompt": each} for each in ("look", bad or "")]
+    async with desk.server(), desk.program("none") as ohm, desk.program("none", server=None) as own:
+        served, usual = [
+            (
+                (await each.run("finder", bad)).unwrap_err(),
+                (await (await each.start("finder", "look")).send(bad)).unwrap_err().message,
+                re.sub(r"task_\w+|\d+ms", "…", (await each.call("task", {"op": "start", "tasks": tasks})).text),
+            )
+            for each in (ohm, own)
+        ]
+    assert served == usual
+    assert served[0].message.startswith("The prompt ")
 
 
 @real_clocks_slow_on_trio

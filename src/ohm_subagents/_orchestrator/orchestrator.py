@@ -15,6 +15,7 @@ from ohm_subagents._concurrency.turnstile import Turnstile
 from ohm_subagents._orchestrator.admission import refusals
 from ohm_subagents._orchestrator.admission.batch import background_after_ms, plan_all
 from ohm_subagents._orchestrator.admission.context import label
+from ohm_subagents._orchestrator.admission.follow_ups import refusing, unsendable
 from ohm_subagents._orchestrator.admission.plan import plan
 from ohm_subagents._orchestrator.call_context import current_program_call
 from ohm_subagents._orchestrator.excerpt import abandoned, first_part, follow_up
@@ -110,7 +111,8 @@ class Orchestrator:
                     case Wait():
                         return await self._wait(command, backend, call)
                     case Send():
-                        told = await self._elsewhere.carried_out(command, abort=call.abort)
+                        told: Reply | None = unsendable(command, self.store)
+                        told = told or await self._elsewhere.carried_out(command, abort=call.abort)
                         return told or await self._send(command, context, call)
                     case Cancel():
                         return await self._elsewhere.carried_out(command) or await self._cancel(command, call)
@@ -124,8 +126,7 @@ class Orchestrator:
         self.check_open()
         if command.background and not (command.by_program or context.config.subagents.async_start == "allow"):
             return CommandRejected(error=refusals.ASYNC_REFUSED, backend=backend, items=command.items)
-        mistyped = refusals.mistyped("budget", command.budget, Budget)
-        if mistyped is not None:
+        if (mistyped := refusals.mistyped("budget", command.budget, Budget)) is not None:
             return CommandRejected(error=mistyped, backend=backend, items=command.items)
         parent = command.parent
         caller = context.caller(command.max_depth, call.id) if parent is None else self._running.below(parent, call.id)
@@ -182,8 +183,7 @@ class Orchestrator:
                 live, about = self._running.get(task.id), task.assignment
                 if live is None and not task.is_terminal:
                     return self._elsewhere.left(command, task)
-                refused = partial(CommandRejected, op="send", backend=about.backend, task_id=task.id)
-                refused = partial(refused, profile=about.profile, description=about.description)
+                refused = refusing(task)
                 if live is None and context.config.subagents.send_to_finished != "resume":
                     return refused(error=refusals.not_resumable(task), invocation=about.invocation)
                 item = context.continuation(task, command) if live is None else live.asked.plan.item

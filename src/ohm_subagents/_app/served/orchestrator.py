@@ -5,30 +5,28 @@ from __future__ import annotations
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-import anyio
-from anyio import to_thread
 from anyio.lowlevel import checkpoint
 
 from ohm_subagents._app.served.callbacks import calling
 from ohm_subagents._app.served.link import Asked
 from ohm_subagents._app.served.place import ServerError, unreachable
+from ohm_subagents._app.served.sent_command import as_data
 from ohm_subagents._app.streams import EventStream
 from ohm_subagents._concurrency.abort import wait_or_abort
 from ohm_subagents._concurrency.own_loop import OwnEventLoop
+from ohm_subagents._orchestrator.admission.follow_ups import unsendable
 from ohm_subagents._orchestrator.call_context import current_program_call
 from ohm_subagents._orchestrator.observe.call import CommandCall
 from ohm_subagents._orchestrator.observe.observers import Follower
 from ohm_subagents._plugins.suites.interface import SessionTask
-from ohm_subagents._plugins.suites.tools_as_data import tool_as_data
 from ohm_subagents.contract.commands import Cancel, Send, Start, Wait
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.replies import CancelReply, CommandRejected, tasks_of
 from ohm_subagents.contract.result import Ok
 from ohm_subagents.contract.task import UNAVAILABLE
-from ohm_subagents.contract.wire.commands import wire_command
 from ohm_subagents.contract.wire.replies import items_of, reply_of, with_tasks
 from ohm_subagents.contract.wire.serving import (
     CommandAnswered,
@@ -42,19 +40,20 @@ from ohm_subagents.contract.wire.versions import WireError
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Iterable
 
+    import anyio
+
     from ohm_subagents._app.served.link import Link
     from ohm_subagents._orchestrator.observe.call import ProgramCall
     from ohm_subagents._plugins.stores import Store
     from ohm_subagents._plugins.suites.interface import Progress
     from ohm_subagents._plugins.suites.observer import Observer
     from ohm_subagents._plugins.suites.tool import Tool
-    from ohm_subagents.contract.commands import Command, NamedTool, StartItem
+    from ohm_subagents.contract.commands import Command
     from ohm_subagents.contract.events import Event
     from ohm_subagents.contract.ids import SessionId
     from ohm_subagents.contract.replies import Reply
     from ohm_subagents.contract.task import Task
     from ohm_subagents.contract.wire.commands import WireCommand
-    from ohm_subagents.contract.wire.run import WireTool
     from ohm_subagents.contract.wire.serving import CommandShown
 
 
@@ -80,8 +79,11 @@ class ServedOrchestrator:
         call = CommandCall(observer, progress, abort, program)
         if isinstance(command, Start):
             command = call.completed(command)
+        if isinstance(command, Send) and (refused := unsendable(command, self.store)) is not None:
+            call.tell(refused)
+            return refused
         try:
-            sent, functions = await _as_data(command)
+            sent, functions = await as_data(command)
             await self._link.open()
             reply = await _Execution(self._link, command, call, abort, program).answer(sent, functions)
         except WireError as wrong:
@@ -225,30 +227,6 @@ class _Execution:
             self._program.observer.notify(task, event)
         for follower in self._followers:
             follower.notify(task, event)
-
-
-async def _as_data(command: Command) -> tuple[WireCommand, list[Tool]]:
-    """Return a command as it is sent, and its functions; texts that a suite makes are made here, in a thread."""
-    match command:
-        case Start(items=items) if any(callable(one.preface) for one in items):
-            command = replace(command, items=tuple([await _with_preface(one) for one in items]))
-        case Send(item=item) if item is not None and callable(item.preface):
-            command = replace(command, item=await _with_preface(item))
-        case _:
-            pass
-    functions: list[Tool] = []
-
-    def function(given: NamedTool) -> WireTool:
-        tool = cast("Tool", given)
-        functions.append(tool)
-        return tool_as_data(tool)
-
-    return wire_command(command, function), functions
-
-
-async def _with_preface(item: StartItem) -> StartItem:
-    preface = item.preface
-    return replace(item, preface=await to_thread.run_sync(preface)) if callable(preface) else item
 
 
 def _rejected(command: Command, error: OhmError) -> CommandRejected:

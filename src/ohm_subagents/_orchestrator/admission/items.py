@@ -22,10 +22,10 @@ _PROFILE: Final = (str, Profile)
 
 def profile_of(item: StartItem, prompt: str, context: AdmissionContext) -> Result[Profile, ItemRejected]:
     """Return the profile of an item, complete; an item that is unusable, or that its suite refuses, has none."""
-    unusable = _wordless(item, prompt) or _mistyped(item)
+    unusable = _mistyped(item)
     if unusable is not None:
         return Err(ItemRejected(item=item, error=unusable))
-    refusal = item.refusal or check_cwd(item.overrides.cwd)
+    refusal = wordless(item, prompt) or item.refusal or check_cwd(item.overrides.cwd)
     found = context.find(item.profile) if refusal is None else Err(refusal)
     if isinstance(found, Err):
         return Err(ItemRejected(item=item, error=found.err_value, profile=context.known_id(item.profile)))
@@ -33,11 +33,14 @@ def profile_of(item: StartItem, prompt: str, context: AdmissionContext) -> Resul
     return found if schema is None else Ok(replace(found.ok_value, finalize="required", result_schema=schema))
 
 
-def _wordless(item: StartItem, prompt: str) -> OhmError | None:
-    """Return an error for the first text that is blank."""
-    if not _is_text(prompt):
-        return refusals.unusable("prompt", prompt)
-    return None if _is_text(item.description) else refusals.unusable("description", item.description)
+def wordless(item: StartItem, prompt: str) -> OhmError | None:
+    """Return an error for the first text that is blank, or that cannot go everywhere as it is."""
+    return text_fault("prompt", prompt) or text_fault("description", item.description)
+
+
+def text_fault(field: str, text: object) -> OhmError | None:
+    """Return the error of one text; None for a good one."""
+    return None if _is_text(text) else refusals.unusable(field, text)
 
 
 def _mistyped(item: StartItem) -> OhmError | None:
@@ -50,6 +53,6 @@ def _mistyped(item: StartItem) -> OhmError | None:
 
 def _is_text(value: object) -> bool:
     try:
-        return isinstance(value, str) and bool(value.strip()) and bool(value.encode())
+        return isinstance(value, str) and bool(value.strip()) and b"\0" not in value.encode()
     except UnicodeEncodeError:
         return False

@@ -257,11 +257,13 @@ def no_profile(value: object) -> OhmError:
 
 
 def unusable(field: str, text: object) -> OhmError:
-    """Return the error of a value that is no text, that is blank, or that holds bytes read in the wrong encoding."""
+    """Return the error of a value that is no text, that is blank, or that no command line or message could hold."""
     if text is not None and not isinstance(text, str):
         fact = f"is {text!r:.60}, and no text"
+    elif not text or not text.strip():
+        fact = "is blank"
     else:
-        fact = "holds bytes that are not Unicode text" if text and text.strip() else "is blank"
+        fact = "holds a NUL character" if "\0" in text else "holds bytes that are not Unicode text"
     return OhmError(
         code=ErrorCode.INVALID_TASK_PAYLOAD, message=f"The {field} {fact}.", advice="Give the task in words, as UTF-8."
     )
