@@ -37,13 +37,18 @@ LONG_FIRST += ["backends", "suites"]
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-hypothesis.settings.register_profile(
-    "shared machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
-)
-hypothesis.settings.load_profile("shared machine")
+SHARED = hypothesis.settings(deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.register_profile("whole", SHARED)
+hypothesis.settings.register_profile("short", SHARED, max_examples=25)
+
+
+def is_short(config):
+    """Tell the README's command from one that asks for the slow tests too."""
+    return config.option.markexpr == "not slow"
 
 
 def pytest_configure(config):
+    hypothesis.settings.load_profile("short" if is_short(config) else "whole")
     declared = tomllib.loads(PROJECT.read_text())["project"]["entry-points"]["ohm_subagents"]
     is_installed = declared.items() <= {(one.name, one.value) for one in entry_points(group="ohm_subagents")}
     if not is_installed and not config.pluginmanager.hasplugin("outside_suites"):
@@ -88,8 +93,8 @@ def pytest_collection():
 
 
 @pytest.hookimpl(tryfirst=True)  # before what is slow is left out
-def pytest_collection_modifyitems(items):
-    """Leave to `slow` what is on trio as on asyncio, and what `sample` leaves to it.
+def pytest_collection_modifyitems(config, items):
+    """Leave to `slow` what is on trio as on asyncio, what `sample` leaves to it, and all examples of each property.
 
     Begin with the folders whose tests take long, so no long file is left to one worker at the end.
     """
@@ -105,6 +110,8 @@ def pytest_collection_modifyitems(items):
             if cases[function] % sample.args[0]:
                 item.add_marker("slow")
             cases[function] += 1
+        if not is_short(config) and hypothesis.is_hypothesis_test(getattr(item, "obj", None)):
+            item.add_marker("slow")  # which took a quarter of its examples in the short run
     rank = {name: at for at, name in enumerate(LONG_FIRST)}
     items.sort(key=lambda item: min(rank.get(part, len(rank)) for part in item.nodeid.split("/")))
 

@@ -75,6 +75,7 @@ def said_by(python, program, *arguments, env=None):
     return done.stdout
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("case", CASES)
 def test_a_call_comes_to_the_same_as_without_a_framework(case, played, direct):
     ours, theirs = direct["cases"][case], played["cases"][case]

@@ -85,6 +85,7 @@ async def test_a_directory_below_the_top_is_the_same_one_below_the_clone(tmp_pat
     assert envelope.output == "er 1\nchanged\n"
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("subagents", "asked", "is_cloned"),
     [

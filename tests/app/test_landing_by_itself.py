@@ -92,6 +92,7 @@ async def test_a_conflict_leaves_the_files_as_they_are_is_named_and_takes_no_ans
     assert git(parent, "show", f"{work.ref}:a") == "mine"
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("subagents", "asked", "landed"),
     [

@@ -395,6 +395,7 @@ main()
 """
 
 
+@pytest.mark.slow
 def test_a_command_of_ohm_is_in_the_span_that_its_environment_names(tmp_path):
     trace_id, span_id = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
     env = HERMETIC | {"PATH": os.environ["PATH"], "TRACEPARENT": f"00-{trace_id}-{span_id}-01"}

@@ -97,7 +97,7 @@ def test_help_loads_nothing_of_the_engine(tmp_path, command: tuple[str, ...]) ->
     assert command or "pydantic" not in modules, "typer itself loads it, for the parameters of a command"
 
 
-@pytest.mark.sample(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("store", ["memory", "sqlite"])
 def test_a_run_on_the_echo_backend_loads_nothing_that_only_another_run_needs(tmp_path, store: str) -> None:
     (tmp_path / "ohm.json").write_text(f'{{"subagents": {{"store": "{store}"}}}}')

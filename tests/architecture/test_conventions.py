@@ -7,6 +7,8 @@ import tokenize
 from collections.abc import Callable
 from typing import TypeAlias
 
+import pytest
+
 Sources: TypeAlias = Callable[..., dict[str, str]]
 EVERYWHERE = ("src/**/*.py", "plugins/**/*.py", "tests/**/*.py", "examples/**/*.py")
 MAX_LINES = 300
@@ -25,6 +27,7 @@ def test_a_module_has_at_most_300_lines(sources: Sources) -> None:
     assert {file: length for file, length in lengths.items() if length > MAX_LINES} == {}, "look for the missing noun"
 
 
+@pytest.mark.slow
 def test_no_function_record_or_constructor_hides_a_noun(sources: Sources) -> None:
     code = sources("src/**/*.py", "plugins/*/src/**/*.py")
     assert {file: large for file, text in code.items() if (large := too_large(text))} == {}, "look for the missing noun"
@@ -72,6 +75,7 @@ def test_a_docstring_says_what_a_thing_is_or_does_and_no_question(sources: Sourc
     assert {file: bad for file, text in sources(*EVERYWHERE).items() if (bad := asking.findall(text))} == {}
 
 
+@pytest.mark.slow
 def test_every_suppression_names_its_rule_and_its_reason(sources: Sources) -> None:
     assert {file: bad for file, text in sources(*EVERYWHERE).items() if (bad := unexplained(text))} == {}
 
@@ -163,6 +167,7 @@ SPECIFICATION = re.compile(r"(?<![\w.,$#])(?<!\d )00[0-4](?![\w.,]\d|\d)(?!-)|\b
 TEXTS = ("src/**/*.py", "src/**/*.md", "plugins/*/src/**/*.py", "docs/**/*.md", "README.md", "CHANGELOG.md")
 
 
+@pytest.mark.slow
 def test_no_text_of_the_product_cites_a_specification_that_its_reader_has_not(sources: Sources) -> None:
     assert {file: found for file, text in sources(*TEXTS).items() if (found := SPECIFICATION.findall(text))} == {}
 

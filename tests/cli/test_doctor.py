@@ -68,6 +68,7 @@ def test_what_another_backend_runs_is_what_was_named_or_its_own_choice(ohm) -> N
     assert "model: acme/one" in ohm("subagent", "finder").stdout
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("script", "mode", "told"),
     [
@@ -120,6 +121,7 @@ def test_it_lists_backends_and_plugins(ohm) -> None:
     assert "  ✓ stage [loaded · ohm-cli-fixture 1.0]: ohm_backends, ohm_stores" in section(text, "Plugins")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("config", "mark", "exit_code"),
     [
@@ -217,6 +219,7 @@ def test_a_plugin_that_failed_is_a_fault(ohm, tmp_path) -> None:
     assert "  ✕ broken [failed · broken 1.0]" in section(done.stdout, "Plugins")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("config", "fault"),
     [
@@ -261,6 +264,7 @@ def test_what_keeps_every_subagent_from_running_is_told_whole_once(ohm) -> None:
     assert lines[1:] == [f"  ✕ {name}: same as librarian" for name in ("oracle", "finder", "task", "painter")]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("options", "fault"),
     [

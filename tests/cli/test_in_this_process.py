@@ -54,6 +54,7 @@ def _without_ids(done):
     return replace(done, stdout=re.sub(r"session: [0-9a-f]{16}", "session: …", done.stdout))
 
 
+@pytest.mark.slow
 def test_what_one_of_them_keeps_the_other_reads(ohm, ohm_process) -> None:
     ohm(*STAGED)
     ohm_process(*STAGED)

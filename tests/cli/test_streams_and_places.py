@@ -53,6 +53,7 @@ def test_a_reader_that_has_seen_enough_is_no_failure_worth_a_word(ohm_process) -
     assert (process.returncode, stderr) == (1, b"")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [

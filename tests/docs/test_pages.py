@@ -7,6 +7,7 @@ import tables
 from pages import PAGES, ROOT, Reader, blocks
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_page_does_what_it_says(page, tmp_path):
     reader = Reader(tmp_path)

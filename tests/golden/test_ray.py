@@ -98,6 +98,7 @@ async def test_recorded_case_of_the_task_tool(case, pools):
 SUITES = [case for case in chosen(suite_file()) if case.suite in {"delegate", "sticky"}]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("case", in_part(SUITES, lambda case: f"{case.suite}/{case.id}"))
 async def test_suites_case(case, tmp_path, pools):
     if case.id in OVER:

@@ -7,6 +7,7 @@ from golden_suites import DEFAULT, FURTHER, cases
 pytestmark = pytest.mark.anyio
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("case", cases(FURTHER), ids=lambda case: case.id)
 async def test_further_case(case, tmp_path):
     await check(case, tmp_path)

@@ -135,6 +135,7 @@ def drawn(task: Task, told: list[Recorded], width: int) -> list[str]:
     ]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("kind", SHORT)
 def test_every_view_that_has_a_width_is_harmless_and_fits(kind: str) -> None:
     for harmful in SHORT[kind]:
@@ -155,6 +156,7 @@ def test_every_view_that_has_none_is_harmless_and_whole(kind: str) -> None:
             assert transcript.count("after") >= len(told) // 2, ascii(harmful[:200])
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("kind", SHORT)
 @pytest.mark.parametrize(
     "form", ["{}", "# Title\n\n{}\n", "- {}\n", "`{}`", "```html\n{}\n```", "| a |\n|---|\n| {} |"]

@@ -34,6 +34,7 @@ async def test_a_program_gets_what_is_said_to_it_and_its_limits(run):
     assert (await run(program, b"hello")).stdout.decode() == f"hello {(1 << 30, 1 << 30)} (60, 61)\n"
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("program", "end"),
     [

@@ -39,6 +39,7 @@ def test_the_first_answer_costs_little(tmp_path, first):
         assert spent < MOST_CPU_S
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 @pytest.mark.parametrize("era", [pytest.param(OLD, marks=pytest.mark.slow), NEW])
 async def test_the_official_client_starts_a_task_over_the_streams(tmp_path, era):

@@ -74,6 +74,7 @@ def report(site: Path, *allowed: str) -> dict[str, Any]:
     return json.loads(python(site, REPORT, *allowed))
 
 
+@pytest.mark.slow
 def test_an_installed_backend_is_found_by_its_entry_point_beside_two_broken_plugins(site: Path) -> None:
     seen = report(site)
     assert "upper" in seen["backends"]
@@ -109,6 +110,7 @@ def test_a_blocked_plugin_is_never_imported(site: Path) -> None:
     assert seen["plugins"]["broken-import"][0] == "blocked"
 
 
+@pytest.mark.slow
 def test_where_no_plugin_is_allowed_none_is_imported(site: Path) -> None:
     seen = report(site, "none")
     assert seen["imported"] == []

@@ -1,8 +1,10 @@
 """`quick_ohm` whose tasks a server owns: another engine in the same process, behind a real socket and a real store."""
 
-from contextlib import asynccontextmanager
+import threading
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from itertools import count
+from pathlib import Path
 from unittest.mock import patch
 
 import anyio
@@ -12,7 +14,8 @@ from ohm_subagents._serve import hosted
 from ohm_subagents.serve import serve
 from ohm_subagents.testing import HERMETIC, ScriptedBackend, Step
 
-CALM_S = 0.02
+CALM_S, LOOKS = 0.02, 3
+TASKS = Path("/proc/self/task")
 
 
 def quick_ohm_in(directory):
@@ -64,6 +67,24 @@ async def serving(socket):
 
 
 async def calm():
-    """Wait until nothing goes on, in real time: `wait_all_tasks_blocked` does not wait for sockets and disks."""
-    for _ in range(3):
+    """Wait until nothing goes on in this process: `wait_all_tasks_blocked` does not wait for sockets and threads.
+
+    A thread that a busy machine lets wait has not been calm, however long that takes.
+    """
+    calm_looks, before = 0, _other_threads()
+    while calm_looks < LOOKS:
         await anyio.sleep(CALM_S)
+        now = _other_threads()
+        all_sleep = all(state == "S" for state, _ in now.values())
+        calm_looks = calm_looks + 1 if all_sleep and now == before else 0
+        before = now
+
+
+def _other_threads():
+    """Return of each other thread of this process its state and the nanoseconds that it has had of a processor."""
+    own, seen = threading.get_native_id(), {}
+    for task in TASKS.iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+            state = (task / "stat").read_text().rpartition(")")[2].split()[0]
+            seen[int(task.name)] = state, int((task / "schedstat").read_text().split()[0])
+    return {thread: of_it for thread, of_it in seen.items() if thread != own}

@@ -158,6 +158,7 @@ async def brought(tmp_path_factory):
         yield bringer, client
 
 
+@pytest.mark.sample(2)
 @pytest.mark.anyio
 @pytest.mark.parametrize("kind", HARMFUL)
 async def test_what_is_brought_from_outside_stays_text(brought, kind):

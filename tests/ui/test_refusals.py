@@ -94,6 +94,7 @@ BODIES = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("case", BODIES)
 async def test_a_body_that_is_none_is_refused(browser, case):
     body, status = BODIES[case]

@@ -113,6 +113,7 @@ def stage(request: pytest.FixtureRequest, tmp_path: Path) -> Stage:
     return Stage(request.param, tmp_path)
 
 
+@pytest.mark.sample(3)
 async def test_an_answer_comes_back_with_who_gave_it(stage: Stage) -> None:
     stage.plays("shell")
     async with stage.ohm() as ohm:

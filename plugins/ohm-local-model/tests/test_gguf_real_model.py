@@ -174,6 +174,7 @@ async def test_a_cancelled_answer_stops_and_the_engine_works_again(model: GgufMo
     assert (await model.request(STORY, {"max_tokens": 3}, TEXT)).usage.output_tokens == 3
 
 
+@pytest.mark.slow
 async def test_a_stream_can_be_cancelled_by_its_own_method(model: GgufModel) -> None:
     async with model.request_stream(STORY, {"max_tokens": 1000}, TEXT) as stream:
         async for event in stream:

@@ -85,6 +85,7 @@ def more_than(most: int, what: str) -> str:
     return f"sent more than {most} {what}, which is not read on"
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("ending", [b"", b"\r"])
 async def test_a_line_that_never_ends_is_not_kept(ending):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -195,6 +195,7 @@ async def test_the_request_limit_of_the_options_stops_a_looping_model() -> None:
     assert len(server.requests) == 3
 
 
+@pytest.mark.slow
 async def test_without_a_limit_a_long_run_goes_on_past_the_default_of_the_library() -> None:
     look = child_tool("look", ToolResult(text="seen", details={}))
     script = [*(Say(Call("look")) for _ in range(50)), Say("Done.")]

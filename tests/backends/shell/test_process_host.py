@@ -137,6 +137,7 @@ def test_on_asyncio_the_kernel_asks_the_child_to_end_without_a_reaper(host, star
     shutil.rmtree(one.secret.parent)
 
 
+@pytest.mark.slow
 def test_the_reaper_sees_the_end_of_a_host_whose_fork_lives_on(host, started):
     with host("trio", DEAF_DAEMON, fork=True) as one:
         one.kill()

@@ -54,6 +54,7 @@ async def test_a_process_hears_what_a_thread_of_the_host_has_blocked_before(star
         assert heard((await said(supervisor, started.sh(SHOW)))[0]) == HEARS_ALL
 
 
+@pytest.mark.sample(2)
 @pytest.mark.anyio
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGUSR1, signal.SIGPIPE])
 async def test_a_signal_ends_a_supervised_process(started, deaf, number):

@@ -261,6 +261,7 @@ async def test_a_flood_costs_a_call_and_one_sentence(kind, sentence):
     assert read == [f"{{\"error\":\"The MCP server 'calc' did not carry out 't0': {sentence}.\"}}"]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "sentence"),
