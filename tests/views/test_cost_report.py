@@ -37,6 +37,19 @@ def test_tasks_are_added_up_by_what_is_asked_for() -> None:
     assert [row.usage.cost_usd for row in cost_rows(TASKS, "model")] == [Decimal("0.25"), Decimal("0.10")]
 
 
+def test_a_table_leaves_out_columns_where_it_has_no_room_and_cuts_no_number() -> None:
+    rows = cost_rows([listed(1_000_000, "a-profile-with-a-long-name", cost="0.25")], "profile")
+    for width, heads in (
+        (80, "profile tasks requests tokens in tokens out cost"),
+        (60, "profile tokens in tokens out cost"),
+    ):
+        head, line, total = cost_table(rows, "profile", width=width)
+        assert (" ".join(head.split()), len(head)) == (heads, len(line))
+        assert len(line) <= width
+        assert line.split()[-3:] == ["1,000,000,000", "0", "$0.2500"]
+        assert total.split()[0] == "all"
+
+
 def test_a_report_is_a_table_csv_or_json() -> None:
     rows = cost_rows(TASKS, "profile")
     head, *lines, total = cost_table(rows, "profile")

@@ -44,10 +44,19 @@ def test_a_failure_says_why_and_its_cost_is_not_cut_on_a_narrow_screen(failed) -
     listed = ListedTask.of(failed(TIMED_OUT, *READ, SPENT))
     why = TIMED_OUT.message
     assert task_list_lines(listed, now_ms=120_000, why=why, width=60)[1] == (
-        "  failed · 2m ago · 0.0s · $0.5000 · Timed out after 180s.…"
+        "  failed · 2m ago · 0.0s · $0.5000 · Timed out after 180s."
     )
     assert f" · {why} · 1 tool call" in task_list_lines(listed, now_ms=0, why=why)[1]
     assert task_list_lines(listed, now_ms=0, why="two\n\x1b[2Jlines")[1].count("two lines") == 1
+
+
+def test_costs_take_as_many_lines_as_they_need_and_no_number_is_cut(succeeded) -> None:
+    listed = ListedTask.of(succeeded("out", *READ, SPENT))
+    whole = [line.strip() for line in task_list_lines(listed, now_ms=120_000, with_cost=True)]
+    for width in (40, 60, 80, 130):
+        lines = task_list_lines(listed, now_ms=120_000, with_cost=True, width=width)
+        assert max(map(len, lines)) <= width
+        assert " · ".join(line.strip() for line in lines[1:]).replace(" · ", " ") == whole[1].replace(" · ", " ")
 
 
 @pytest.mark.parametrize(("made", "marker"), [("running", "⠋"), ("succeeded", "✓"), ("cancelled", "○")])

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from ohm_subagents._app.sources import system_clock
 from ohm_subagents._terminal.terminal import print_prose, print_styled, width
 from ohm_subagents._views.live_tree import LiveTask, brief_lines, task_block, task_line
-from ohm_subagents._views.screen import total_spans
-from ohm_subagents._views.spans import painted
+from ohm_subagents._views.screen import total_line
 from ohm_subagents._views.theme import PLAIN
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ def print_batch(tasks: Sequence[LiveTask], theme: Theme, *, after: Callable[[Tas
 
 
 def _sum(tasks: Sequence[LiveTask], width: int, theme: Theme) -> str:
-    return painted(total_spans(tasks, now_ms=system_clock()), width, theme)
+    return total_line(tasks, now_ms=system_clock(), width=width, theme=theme)
 
 
 def _block(top: LiveTask, below: Sequence[LiveTask], width: int, theme: Theme) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import sys
 from collections import defaultdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Literal, get_args
@@ -14,7 +15,7 @@ from ohm_subagents._views.quantities import cost_text
 from ohm_subagents.contract.usage import NOTHING_USED, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Container, Iterable, Sequence
 
     from pydantic import JsonValue
 
@@ -25,6 +26,10 @@ COST_KEYS: Final[tuple[CostKey, ...]] = get_args(CostKey)
 _COLUMNS: Final = ("tasks", "requests", "tokens in", "cached", "tokens out", "tool calls", "cost")
 _FIELDS: Final = ("tasks", "requests", "input_tokens", "cached_tokens", "output_tokens", "tool_calls", "cost_usd")
 _LONGEST_NAME: Final = 48
+_LEAST_NAME: Final = 20
+_SPARE: Final = (4, 6, 2, 1)
+"""The columns that go where there is no room, the first one first."""
+_GAP: Final = 2
 _UNKNOWN: Final = "unknown"
 
 
@@ -63,13 +68,24 @@ def _name_of(task: ListedTask, by: CostKey) -> str:
             return task.session_id
 
 
-def cost_table(rows: Sequence[CostRow], by: CostKey) -> list[str]:
-    """Write rows as a table with a line of heads, and one of sums."""
+def cost_table(rows: Sequence[CostRow], by: CostKey, *, width: int = sys.maxsize) -> list[str]:
+    """Write rows as a table with a line of heads, and one of sums.
+
+    Where `width` cells are not enough, names are cut, and columns left out: first what was cached, then tool calls,
+    requests and tasks. No number is cut.
+    """
     used = sum((row.usage for row in rows), NOTHING_USED)
     total = CostRow(name="all", tasks=sum(row.tasks for row in rows), usage=used)
     lines = [(by, *_COLUMNS), *(_written(row) for row in (*rows, total))]
     widths = [max(cells(line[at]) for line in lines) for at in range(len(_COLUMNS) + 1)]
-    return [_aligned(line, widths) for line in lines]
+    kept = {*range(1, len(widths))}
+    for column in _SPARE:
+        room = width - sum(widths[at] + _GAP for at in kept)
+        if room >= min(widths[0], _LEAST_NAME):
+            break
+        kept.remove(column)
+    room = max(1, width - sum(widths[at] + _GAP for at in kept))
+    return [_aligned(line, [min(widths[0], room), *widths[1:]], kept) for line in lines]
 
 
 def _written(row: CostRow) -> tuple[str, ...]:
@@ -79,9 +95,10 @@ def _written(row: CostRow) -> tuple[str, ...]:
     return (fit(one_line(row.name), _LONGEST_NAME), *(f"{number:,}" for number in numbers), cost)
 
 
-def _aligned(line: Sequence[str], widths: Sequence[int]) -> str:
-    name, *numbers = line
-    return "  ".join([name + " " * (widths[0] - cells(name)), *map(str.rjust, numbers, widths[1:])])
+def _aligned(line: Sequence[str], widths: Sequence[int], kept: Container[int]) -> str:
+    name = fit(line[0], widths[0])
+    numbers = [line[at].rjust(widths[at]) for at in range(1, len(line)) if at in kept]
+    return (" " * _GAP).join([name + " " * (widths[0] - cells(name)), *numbers])
 
 
 def cost_records(rows: Iterable[CostRow], by: CostKey) -> list[dict[str, JsonValue]]:

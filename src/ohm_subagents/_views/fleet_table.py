@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 
 FleetSort = Literal["cost", "time", "tokens", "profile"]
 FLEET_SORTS: Final[tuple[FleetSort, ...]] = get_args(FleetSort)
-_HEADS: Final = ("", "id", "profile", "state", "process", "time", "requests", "tokens", "cost", "task")
-_LEFT: Final = frozenset({0, 1, 2, 3, 4, 9})
+_HEADS: Final = ("", "id", "profile", "state", "process", "time", "requests", "tokens", "cost", "left", "task")
+_LEFT: Final = frozenset({0, 1, 2, 3, 4, 9, 10})
 """The columns that begin at the left; numbers end at the right."""
 _LONGEST: Final = 24
-_SPARE: Final = (6, 4, 7, 2)
+_SPARE: Final = (6, 4, 9, 7, 2)
 """The columns that go where there is no room, the first one first."""
+_BUDGETS: Final = 9
 _LEAST_TITLE: Final = 24
 _GAP: Final = 2
 
@@ -51,7 +52,7 @@ def fleet_lines(
     """Draw a line of sums, one of heads, and one for each task, in at most `height` lines of `width` cells.
 
     What a task used is that of its whole tree; the sums count each task once. Where titles have no room, other columns
-    give theirs: first requests, processes and tokens, then profiles.
+    give theirs: first requests, processes, what is left and tokens, then profiles. No number is cut.
     """
     used = sum((row.task.usage for row in rows), NOTHING_USED)
     running = sum(row.task.status == "running" for row in rows)
@@ -85,11 +86,12 @@ def fleet_lines(
 
 def _fitting(widths: Sequence[int], width: int) -> set[int]:
     """Return the columns that leave room for a title."""
-    kept = {*range(len(_HEADS))}
+    is_unlimited = widths[_BUDGETS] == len(_HEADS[_BUDGETS])
+    kept = {*range(len(_HEADS))} - ({_BUDGETS} if is_unlimited else set())
     for column in _SPARE:
         if sum(widths[at] + _GAP for at in kept if at < len(widths)) + _LEAST_TITLE <= width:
             break
-        kept.remove(column)
+        kept.discard(column)
     return kept
 
 
@@ -116,7 +118,6 @@ def _written(row: FleetRow, now_ms: int, *, is_patient: bool) -> tuple[str, ...]
     task, used = row.task, row.task.tree_usage
     taken_ms = elapsed_ms(task, now_ms=now_ms)
     left = remaining_text(task.account, at_ms=now_ms if task.ended_ms is None else task.ended_ms)
-    title = one_line(" · ".join(part for part in (task.description, left and f"left: {left}") if part))
     return (
         status_marker(task.status, taken_ms),
         one_line(row.short_id or task.id),
@@ -127,5 +128,6 @@ def _written(row: FleetRow, now_ms: int, *, is_patient: bool) -> tuple[str, ...]
         f"{used.requests:,}",
         f"{used.input_tokens + used.output_tokens:,}",
         "-" if used.cost_usd is None else cost_text(used.cost_usd),
-        title,
+        left,
+        one_line(task.description),
     )

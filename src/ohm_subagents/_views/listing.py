@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.account import cost_text_of, remaining_text, used_text
-from ohm_subagents._views.cells import one_line, printable, wrap
+from ohm_subagents._views.cells import fit, one_line, printable, wrap
 from ohm_subagents._views.changes import changes_text
 from ohm_subagents._views.launch import launch_lines
 from ohm_subagents._views.quantities import age_text, cost_text, counted, duration_text, instant_text, usage_parts
 from ohm_subagents._views.request_texts import request_text
-from ohm_subagents._views.spans import painted
+from ohm_subagents._views.spans import BETWEEN, painted, span_cells, stacked
 from ohm_subagents._views.task_texts import STATUS_TOKENS, elapsed_ms, task_title
 from ohm_subagents._views.theme import PLAIN
 from ohm_subagents._views.tree import status_marker
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _LABEL: Final = 14
 _WHY_CHARS: Final = 200
+_LEAST_WHY: Final = 12
+_INDENT: Final = "  "
 _NOBODY: Final = "no process"
 """The word of `Store.owner` for a task whose process has ended."""
 _LANDED: Final = {"no": "", "clean": ", landed", "conflict": ", did not land", "discarded": ", discarded"}
@@ -44,25 +46,32 @@ def task_list_lines(
     with_cost: bool = False,
     width: int = sys.maxsize,
     theme: Theme = PLAIN,
-) -> tuple[str, str]:
-    """`<marker> <id>  <type> · <description>`, then its status, age, duration, cost, error and usage; cut to `width`.
+) -> tuple[str, ...]:
+    """`<marker> <id>  <type> · <description>`, then its status, age, duration, cost, error and usage, as far as fits.
 
     `short_id` is as much of its id as names it, `state` stands for the status, `where` is the process that runs
-    it, `why` its error, or what it does. `with_cost` tells its usage in full, that of its tree, and what is left.
+    it, `why` its error, or what it does. `with_cost` tells its usage in full, that of its tree, and what is left, in
+    as many lines as that needs. No number is cut.
     """
     taken_ms, token = elapsed_ms(task, now_ms=now_ms), STATUS_TOKENS[task.status]
     facts = [age_text(now_ms - task.created_ms)]
     facts += [duration_text(taken_ms)] if task.started_ms is not None else []
     cost, used = task.usage.cost_usd, usage_parts(replace(task.usage, cost_usd=None))
     if with_cost:
-        facts, used = [*facts, cost_text_of(task, now_ms=now_ms)], []
+        facts, used = [*facts, *cost_text_of(task, now_ms=now_ms).split(BETWEEN)], []
     elif cost is not None:
         facts += [cost_text(cost)]
-    facts += [*([one_line(why[:_WHY_CHARS])] if why else []), *used]
+    reason = one_line(why[:_WHY_CHARS])
     marker, title = status_marker(task.status, taken_ms), one_line(task_title(task.profile, task.description))
     head: list[Span] = [(token, marker), ("dim", f" {one_line(short_id or task.id)}"), ("", f" {title}")]
-    said: list[Span] = [("", "  "), (token, _status_text(task, where, state)), ("dim", " · " + " · ".join(facts))]
-    return painted(head, width, theme), painted(said, width, theme)
+    room = max(1, width - len(_INDENT))
+    told = [("dim", text) for text in (*facts, *([reason] if reason else []), *used)]
+    lines = stacked([(token, _status_text(task, where, state)), *told], room)
+    if not with_cost and len(lines) > 1:
+        words = room - span_cells(lines[0]) - len(BETWEEN)
+        is_next = reason.startswith(lines[1][0][1]) and words > _LEAST_WHY
+        lines = [[*lines[0], ("dim", BETWEEN + fit(reason, words))] if is_next else lines[0]]
+    return painted(head, width, theme), *(painted([("", _INDENT), *line], width, theme) for line in lines)
 
 
 def _status_text(task: Task | ListedTask, where: str = "", state: str = "") -> str:

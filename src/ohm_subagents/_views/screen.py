@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.live_tree import brief_lines, task_block
 from ohm_subagents._views.quantities import clock_text, cost_text, usage_parts
-from ohm_subagents._views.spans import painted
+from ohm_subagents._views.spans import painted, stacked
 from ohm_subagents._views.task_texts import STATUS_TOKENS, UPDATED
 from ohm_subagents._views.tree import MIN_WIDTH
 from ohm_subagents._views.work_facts import concern_of
@@ -27,6 +27,7 @@ _TOKENS: Final[Mapping[str, str]] = MappingProxyType(
 )
 _ORDER: Final = ("asking", "stuck", "running", "failed", "cancelled", "queued", "succeeded")
 """The first ones are shown where there is not room for all."""
+_CALM: Final = frozenset({_TOKENS["queued"], _TOKENS["succeeded"]})
 
 
 def screen_lines(
@@ -45,7 +46,7 @@ def screen_lines(
     active = sum(not one.task.is_terminal for one in shown)
     spare = (height - 1 - len(shown) - (len(shown) < len(tasks))) // max(1, active)
     with_kind = len({one.task.assignment.profile for one in tasks}) > 1
-    lines = [painted(total_spans(tasks, now_ms=now_ms), max(MIN_WIDTH, width), theme)]
+    lines = [total_line(tasks, now_ms=now_ms, width=max(MIN_WIDTH, width), theme=theme)]
     trees = {one.task.id for one in shown if spare > 1 and not one.task.is_terminal}
     others = [one for one in shown if one.task.id not in trees]
     briefs = brief_lines(
@@ -66,16 +67,26 @@ def screen_lines(
     return lines
 
 
-def total_spans(tasks: Sequence[LiveTask], *, now_ms: int) -> list[Span]:
-    """Return how many tasks there are of each kind, what they have used and taken in all, and what is left for them."""
-    parts = _counted(tasks, now_ms)
+def total_line(tasks: Sequence[LiveTask], *, now_ms: int, width: int, theme: Theme) -> str:
+    """Draw how many tasks there are of each kind, what they have used and taken in all, and what is left for them.
+
+    Where there is no room for all of that, tokens and calls go first, then the time and the numbers of those that
+    nobody has to look at. No number is cut.
+    """
+    counts = _counted(tasks, now_ms)
     used = sum((one.task.activity.usage for one in tasks), NOTHING_USED)
     began_ms = min((one.task.assignment.created_ms for one in tasks), default=now_ms)
     ended_ms = max((one.task.ended_ms or now_ms for one in tasks), default=now_ms)
-    cost = [] if used.cost_usd is None else [cost_text(used.cost_usd)]
-    numbers = [clock_text(ended_ms - began_ms), *cost, *_left(tasks), *usage_parts(replace(used, cost_usd=None))]
-    parts += [("dim", number) for number in numbers]
-    return [span for part in parts for span in (("dim", " · "), part)][1:]
+    money = [*([] if used.cost_usd is None else [cost_text(used.cost_usd)]), *_left(tasks)]
+    time, usage = clock_text(ended_ms - began_ms), usage_parts(replace(used, cost_usd=None))
+    parts = [*counts, *(("dim", number) for number in (time, *money, *usage))]
+    spare = [
+        *(("dim", number) for number in (*reversed(usage), time)),
+        *(part for part in counts[::-1] if part[0] in _CALM),
+    ]
+    while len(lines := stacked(parts, width)) > 1 and spare:
+        parts.remove(spare.pop(0))
+    return painted(lines[0], width, theme)
 
 
 def _left(tasks: Sequence[LiveTask]) -> list[str]:

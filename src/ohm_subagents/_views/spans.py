@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from ohm_subagents._views.cells import cells, fit
+from ohm_subagents._views.cells import cells, fit, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 Span: TypeAlias = tuple[str, str]
 """A token of a theme, `bold`, or empty for no mark; and a printable text without line ends."""
+BETWEEN: Final = " · "
 
 
 def painted(spans: Iterable[Span], width: int, theme: Theme) -> str:
@@ -24,6 +25,18 @@ def painted(spans: Iterable[Span], width: int, theme: Theme) -> str:
         pieces.append((mark, shown[at : at + len(text)]))
         at += len(text)
     return marked(pieces, theme)
+
+
+def stacked(parts: Iterable[Span], width: int) -> list[list[Span]]:
+    """Put texts side by side with ` · ` between them, in as many lines of `width` cells as that needs: none is cut."""
+    lines: list[list[Span]] = []
+    for mark, text in parts:
+        after: list[Span] = [("dim", BETWEEN), (mark, text)]
+        if lines and span_cells([*lines[-1], *after]) <= width:
+            lines[-1] += after
+        else:
+            lines += [[(mark, piece)] for piece in wrap(text, width)]
+    return lines
 
 
 def marked(spans: Iterable[Span], theme: Theme) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from ohm_subagents.cli.reading import listed
-from ohm_subagents.commands import NOTHING_KEPT, SUCCESS, complain, print_json, print_text
+from ohm_subagents.commands import NOTHING_KEPT, SUCCESS, complain, is_terminal, print_json, print_text, width
 from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.contract.task import UNAVAILABLE
 from ohm_subagents.views import cost_csv, cost_records, cost_rows, cost_table
@@ -34,7 +35,7 @@ async def print_costs(
     elif not rows:
         print_text(f"There is no such task in '{store.place}'.")
     else:
-        print_text("\n".join(cost_table(rows, by)))
+        print_text("\n".join(cost_table(rows, by, width=width() if is_terminal() else sys.maxsize)))
     return SUCCESS
 
 

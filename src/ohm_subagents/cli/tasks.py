@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from typing import TYPE_CHECKING, get_args
 
@@ -23,7 +24,7 @@ from ohm_subagents.commands import (
 from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.contract.task import Status
 from ohm_subagents.store import TaskQuery
-from ohm_subagents.views import CONCERNS, doing_text, state_text, task_envelope, task_list_lines, total_line
+from ohm_subagents.views import CONCERNS, doing_text, state_text, task_envelope, task_list_lines, total_line, wrap
 
 if TYPE_CHECKING:
     from ohm_subagents.config import OhmConfig
@@ -37,7 +38,7 @@ STATES = frozenset({*get_args(Status), *CONCERNS})
 async def print_tasks(
     query: TaskQuery, limit: int, store: Store, config: OhmConfig, *, with_cost: bool = False, as_json: bool
 ) -> int:
-    """Print them, in as many lines as there are tasks or, on a terminal, twice as many; return the exit code."""
+    """Print them, a line each or, on a terminal, two, with costs as many as there is need for; return the exit code."""
     if query.status not in {None, *STATES}:
         complain(f"No task is ever '{query.status}'. Allowed: {', '.join(sorted(STATES))}.")
         return BAD_USAGE
@@ -54,7 +55,7 @@ async def print_tasks(
     for task in shown:
         _print_listed(task, store, concerns.get(task.id), with_cost=with_cost)
     if shown and with_cost:
-        print_text(total_line(shown))
+        print_text("\n".join(wrap(total_line(shown), width() if is_terminal() else sys.maxsize)))
     if more:
         complain(f"{more} more: add --limit {len(shown) + more}")
     return SUCCESS
@@ -97,7 +98,7 @@ def _print_listed(task: ListedTask, store: Store, concern: Concern | None, *, wi
     if is_terminal():
         print_styled("\n".join(lines(short_id=short_id(task.id, store), width=width(), theme=terminal_theme())))
     else:
-        first, second = lines()
+        first, second, *_ = lines()
         print_text(f"{first} · {second.strip()}")
 
 
