@@ -102,12 +102,36 @@ def test_a_frame_tells_the_keys_that_there_are() -> None:
     board = board_of(2)
     assert "Enter" not in board.frame(80, 24)
     board.has_keys = True
-    assert board.frame(80, 24).splitlines()[-1] == "  q stop · ↑↓ choose · Enter open · s send"
+    assert board.frame(80, 24).splitlines()[-1] == "  q stop · ↑↓ choose ▸ · Enter open · s send · x cancel"
     board.move(1)
     board.is_open = True
-    assert board.frame(80, 24).splitlines()[-1] == "  q stop · Esc back · s send"
+    assert board.frame(80, 24).splitlines()[-1] == "  q stop · Esc back · s send · x cancel"
     board.note = "It cannot\x1b[2J be resumed."
     assert board.frame(80, 24).splitlines()[-1] == "  It cannot be resumed."
+
+
+@pytest.mark.anyio
+async def test_a_task_is_cancelled_once_it_is_chosen_only() -> None:
+    board, display = board_of(2), Watched()
+    with terminal() as typed:
+        async with anyio.create_task_group() as group:
+            group.start_soon(Keyboard(None, board, display, group).run)
+            typed("x")
+            await display.obeyed.wait()
+            group.cancel_scope.cancel()
+    assert board.note == "Choose a task first: ↑ and ↓ move the ▸."
+
+
+@pytest.mark.slow
+def test_one_task_is_cancelled_and_the_others_go_on(ohm, ohm_process, delegated) -> None:
+    (ohm.project / "tasks.json").write_text('[{"name": "1", "prompt": "stay"}, {"name": "2", "prompt": "stay"}]')
+    with on_terminal(ohm_process, *delegated) as (screen, process):
+        screen.wait_for("2 running", "x cancel")
+        screen.type(DOWN + "x")
+        screen.wait_for("1 running · 1 cancelled")
+        screen.type("q")
+        screen.wait_for_end()
+        assert process.wait(PATIENCE_S) == 128 + signal.SIGINT
 
 
 @pytest.fixture

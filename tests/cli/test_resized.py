@@ -17,7 +17,7 @@ SCREENS = {
     ├── ✓ read src/app.py · 12 lines
     ╰── So far: app.py
   ✓ Read the callers of login · 0s · 1 tool · line one
-  q stop · ↑↓ choose · Enter open · s send""",
+  q stop · ↑↓ choose ▸ · Enter open · s send · x cancel""",
     80: """\
 1 running · 1 done · 0s · 2 tool calls
   ⠋ Delegate · Look for every place where login is checked, and … · 0s · 1 tool
@@ -25,7 +25,7 @@ SCREENS = {
     ├── ✓ read src/app.py · 12 lines
     ╰── So far: app.py
   ✓ Read the callers of login · 0s · 1 tool · line one
-  q stop · ↑↓ choose · Enter open · s send""",
+  q stop · ↑↓ choose ▸ · Enter open · s send · x cancel""",
     60: """\
 1 running · 1 done · 0s · 2 tool calls
   ⠋ Delegate · Look for every place where … · 0s · 1 tool
@@ -33,7 +33,7 @@ SCREENS = {
     ├── ✓ read src/app.py · 12 lines
     ╰── So far: app.py
   ✓ Read the callers … · 0s · 1 tool · line one
-  q stop · ↑↓ choose · Enter open · s send""",
+  q stop · ↑↓ choose ▸ · Enter open · s send · x cancel""",
 }
 
 
@@ -61,7 +61,7 @@ OPENED = f"""\
     ├── stay
     ├── ✓ read src/app.py · 12 lines
     ╰── So far: app.py
-  q stop · Esc back · s send"""
+  q stop · Esc back · s send · x cancel"""
 
 
 SUM = "16 running · 0s · 16 tool calls"
@@ -69,7 +69,7 @@ ROWS = [
     f"  ⠋ {title} · 0s · 1 tool · So far: app.py"
     for title in ("…", *(f"Read part {number}" for number in range(2, 17)))
 ]
-KEYS = "  q stop · ↑↓ choose · Enter open · s send"
+KEYS = "  q stop · ↑↓ choose ▸ · Enter open · s send · x cancel"
 SIXTEEN = "\n".join([SUM, *ROWS, KEYS])
 EIGHT_OF_THEM = "\n".join([SUM, *ROWS[:8], "  … 8 more: 8 running", KEYS])
 

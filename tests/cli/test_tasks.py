@@ -96,8 +96,10 @@ async def test_those_that_are_stuck_or_wait_for_an_answer_are_found(ohm) -> None
             assert [line.split()[1] for line in done.stdout.splitlines()] == [found]
         stuck = await to_thread.run_sync(partial(ohm, "tasks", "--status", "stuck", "--limit", "1"))
         tree = (await to_thread.run_sync(partial(ohm, "task", "task_lead"))).stdout.partition("\n\n")[0].splitlines()
-    assert stuck.stderr == ""
-    assert re.search(r" · stuck for \d+s, pid \d+ · .* · Says nothing\.\n$", stuck.stdout)
+    assert stuck.stderr.startswith("What is stuck ")
+    assert "ohm cancel" in stuck.stderr
+    assert stuck.stdout.startswith("! ")
+    assert re.search(r" · stuck for \d+s, pid \d+ · .* · Waits for its model\.\n$", stuck.stdout)
     assert ["stuck for" in line for line in tree] == [False, False, False, False, True]
     assert tree[0].startswith("1 stuck · 1 running · ")
     assert tree[-1].startswith("    ")

@@ -66,11 +66,11 @@ def test_what_names_a_task_its_state_time_cost_and_title_have_room_on_a_narrow_s
     )
     assert at_80[1:] == [
         "   id        profile  state    time  tokens     cost  task",
-        "⠇  887_0001  p1       asks   1m 01s       0  $0.2000  Find where output is cut",
+        "?  887_0001  p1       asks   1m 01s       0  $0.2000  Find where output is cut",
     ]
     assert at_60[1:] == [
         "   id        state    time     cost  task",
-        "⠇  887_0001  asks   1m 01s  $0.2000  Find where output is c…",
+        "?  887_0001  asks   1m 01s  $0.2000  Find where output is c…",
     ]
 
 

@@ -141,8 +141,9 @@ class Board:
         if self.is_open and shown.is_terminal and room > 0:
             lines += ["", *islice(wrapped(shown.output or shown.text, width), room)]
         if has_hint:
-            ways = [] if is_alone else ["Esc back" if self.is_open else "↑↓ choose · Enter open"]
-            keys = " · ".join(["q stop", *ways, "s send", *(["a answer"] if self.asks else [])])
+            ways = [] if is_alone else ["Esc back" if self.is_open else "↑↓ choose ▸ · Enter open"]
+            steer = ["s send", *(["a answer"] if self.asks else []), *([] if is_alone else ["x cancel"])]
+            keys = " · ".join(["q stop", *ways, *steer])
             hint = ("warning", one_line(self.note)) if self.note else ("dim", keys)
             lines.append(painted([("", "  "), hint], width, self.theme))
         return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Keys that are pressed while tasks are drawn: choose, open, send, answer, stop."""
+"""Keys that are pressed while tasks are drawn: choose, open, send, answer, cancel, stop."""
 
 from __future__ import annotations
 
@@ -113,6 +113,8 @@ class Keyboard:
                 board.is_open = False
             case "s":
                 await self._send()
+            case "x":
+                self._cancel()
             case "a":
                 self._is_wanted = board.asks
                 board.news.set()
@@ -141,6 +143,24 @@ class Keyboard:
             answer = await handle.send(words)
             if isinstance(answer, Err):
                 self._board.note = str(answer.err_value)
+
+    def _cancel(self) -> None:
+        """Cancel the chosen task, and let the others go on."""
+        task = None if self._board.chosen is None else self._board.target
+        if task is None:
+            self._board.note = "Choose a task first: ↑ and ↓ move the ▸."
+        elif task.is_terminal:
+            self._board.note = "It has ended."
+        else:
+            self._group.start_soon(self._cancelled, task.id)
+
+    async def _cancelled(self, task_id: TaskId) -> None:
+        handle = self._ohm.handle(task_id)
+        if isinstance(handle, Handle) and await handle.cancel():
+            return
+        done = await self._ohm.call("task", {"op": "cancel", "id": task_id})  # another process runs it
+        if done.is_error:
+            self._board.note = one_line(f"{done.details.get('error') or done.text}")
 
 
 async def pressed_keys() -> AsyncGenerator[str]:

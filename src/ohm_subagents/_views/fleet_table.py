@@ -10,7 +10,7 @@ from ohm_subagents._views.quantities import clock_text, cost_text, counted
 from ohm_subagents._views.spans import painted
 from ohm_subagents._views.task_texts import STATUS_TOKENS, elapsed_ms
 from ohm_subagents._views.tree import status_marker
-from ohm_subagents._views.work_facts import concern_of, state_text
+from ohm_subagents._views.work_facts import CONCERN_MARKS, concern_of, state_text
 from ohm_subagents.contract.listed_task import ListedTask  # noqa: TC001  the types of a public record are read at run time
 from ohm_subagents.contract.task import Task  # noqa: TC001  likewise
 from ohm_subagents.contract.usage import NOTHING_USED
@@ -76,6 +76,7 @@ def fleet_lines(
             if at in kept
         ]
         token = "muted" if row is None else STATUS_TOKENS[row.task.status]
+        token = "warning" if line[0] in CONCERN_MARKS.values() else token
         lines.append(
             painted([(token, padded[0]), ("muted" if row is None else "", "  ".join(["", *padded[1:]]))], width, theme)
         )
@@ -108,21 +109,17 @@ def _key(row: FleetRow, sort: FleetSort, now_ms: int) -> tuple[float, str]:
             return 0, f"{row.task.profile} {row.task.id}"
 
 
-def _state(row: FleetRow, now_ms: int, *, is_patient: bool) -> str:
-    """Return the state in words; a task that waits for one of its own (`is_patient`) is never quiet."""
-    concern = None if row.work is None else concern_of(row.work, now_ms=now_ms, is_patient=is_patient)
-    return row.task.status if row.work is None else state_text(row.work, concern, now_ms=now_ms)
-
-
 def _written(row: FleetRow, now_ms: int, *, is_patient: bool) -> tuple[str, ...]:
+    """Return the cells of a row; a task that waits for one of its own (`is_patient`) is never stuck."""
+    concern = None if row.work is None else concern_of(row.work, now_ms=now_ms, is_patient=is_patient)
     task, used = row.task, row.task.tree_usage
     taken_ms = elapsed_ms(task, now_ms=now_ms)
     left = remaining_text(task.account, at_ms=now_ms if task.ended_ms is None else task.ended_ms)
     return (
-        status_marker(task.status, taken_ms),
+        status_marker(task.status, taken_ms) if concern is None else CONCERN_MARKS[concern],
         one_line(row.short_id or task.id),
         fit(one_line(task.profile), _LONGEST),
-        _state(row, now_ms, is_patient=is_patient),
+        task.status if row.work is None else state_text(row.work, concern, now_ms=now_ms),
         one_line(row.where),
         clock_text(taken_ms),
         f"{used.requests:,}",

@@ -17,12 +17,14 @@ from ohm_subagents._views.task_texts import STATUS_TOKENS, elapsed_ms, task_titl
 from ohm_subagents._views.theme import PLAIN
 from ohm_subagents._views.tree import status_marker
 from ohm_subagents._views.verification import verification_lines
+from ohm_subagents._views.work_facts import CONCERN_MARKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ohm_subagents._views.spans import Span
     from ohm_subagents._views.theme import Theme
+    from ohm_subagents._views.work_facts import Concern
     from ohm_subagents.contract.listed_task import ListedTask
     from ohm_subagents.contract.task import Task
 
@@ -41,6 +43,7 @@ def task_list_lines(
     now_ms: int,
     short_id: str = "",
     state: str = "",
+    concern: Concern | None = None,
     where: str = "",
     why: str = "",
     with_cost: bool = False,
@@ -49,9 +52,9 @@ def task_list_lines(
 ) -> tuple[str, ...]:
     """`<marker> <id>  <type> · <description>`, then its status, age, duration, cost, error and usage, as far as fits.
 
-    `short_id` is as much of its id as names it, `state` stands for the status, `where` is the process that runs
-    it, `why` its error, or what it does. `with_cost` tells its usage in full, that of its tree, and what is left, in
-    as many lines as that needs. No number is cut.
+    `short_id` is as much of its id as names it, `state` stands for the status, `concern` for its mark, `where` is the
+    process that runs it, `why` its error, or what it does. `with_cost` tells its usage in full, that of its tree, and
+    what is left, in as many lines as that needs. No number is cut.
     """
     taken_ms, token = elapsed_ms(task, now_ms=now_ms), STATUS_TOKENS[task.status]
     facts = [age_text(now_ms - task.created_ms)]
@@ -62,7 +65,10 @@ def task_list_lines(
     elif cost is not None:
         facts += [cost_text(cost)]
     reason = one_line(why[:_WHY_CHARS])
-    marker, title = status_marker(task.status, taken_ms), one_line(task_title(task.profile, task.description))
+    title = one_line(task_title(task.profile, task.description))
+    marker = status_marker(task.status, taken_ms)
+    if concern is not None:
+        token, marker = "warning", CONCERN_MARKS[concern]
     head: list[Span] = [(token, marker), ("dim", f" {one_line(short_id or task.id)}"), ("", f" {title}")]
     room = max(1, width - len(_INDENT))
     told = [("dim", text) for text in (*facts, *([reason] if reason else []), *used)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ohm_subagents._views.call_rows import call_row, change_rows, seen_calls
@@ -11,18 +10,18 @@ from ohm_subagents._views.cells import fit, last_lines, one_line, printable, wra
 from ohm_subagents._views.quantities import counted, duration_text, usage_parts
 from ohm_subagents._views.spans import Span, painted, span_cells
 from ohm_subagents._views.task_texts import STATUS_TOKENS, UPDATED, elapsed_ms, task_title
-from ohm_subagents._views.tool_calls import call_subject
 from ohm_subagents._views.tree import BLANK, BRANCH, DOWN, LAST, MIN_WIDTH, PREFIX, SPINNER, status_marker
 from ohm_subagents._views.verification import verified_line
-from ohm_subagents._views.work_facts import concern_of, work_facts
+from ohm_subagents._views.waits import awaited_text, wait_lines
+from ohm_subagents._views.work_facts import CONCERN_MARKS, concern_of, work_facts
 from ohm_subagents.contract.events import RequestHeld  # noqa: TC001  the types of a public record are read at run time
 from ohm_subagents.contract.task import UNAVAILABLE, Task
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from ohm_subagents._views.theme import Theme
-    from ohm_subagents.contract.requests import Request
+    from ohm_subagents._views.work_facts import Concern
 
     Line = list[Span]
 
@@ -36,13 +35,6 @@ _MOST_NOTES: Final = 2
 _CHANGED_LINES: Final = 8
 _LEAST_TITLE: Final = 12
 _WORD: Final = re.compile(r"\w")
-_HELD: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "slots": "Waits for a free slot: {} answers other requests.",
-        "rate_limit": "Waits: {} asked to slow down.",
-        "budget": "Waits: other requests have reserved the rest of the budget.",
-    }
-)
 
 
 class LiveTask(NamedTuple):
@@ -141,8 +133,8 @@ def _head(live: LiveTask, now_ms: int, *, is_chosen: bool = False) -> list[Span]
     token, mark = STATUS_TOKENS[task.status], status_marker(task.status, elapsed_ms(task, now_ms=now_ms))
     if task.status == "queued":
         mark = UPDATED  # nothing moves yet
-    if task.requests and not task.is_terminal:
-        token, mark = "warning", "?"
+    if (concern := _concern(live, now_ms)) is not None:
+        token, mark = "warning", CONCERN_MARKS[concern]
     return [("accent", "▸ " if is_chosen else "  "), ("", "  " * live.depth), (token, mark), ("", " ")]
 
 
@@ -170,14 +162,16 @@ def _activity(live: LiveTask, now_ms: int) -> list[Span]:
             return [("error", one_line(task.error.message[:_SAID_CHARS].split("\n", 1)[0]))]
         output = task.output[:_SAID_CHARS]
         return [("dim", _first_words(output) if output.strip() else _newest_words(task.text.strip()[-_SAID_CHARS:]))]
-    waiting = _waiting(live)
+    waiting = wait_lines(task, live.held)
     if waiting:
         return waiting[0]
+    if _concern(live, now_ms) == "stuck":
+        return [("warning", awaited_text(task))]
     opened = [call for call in seen_calls(task.activity.calls) if call.status is None]
     if opened:
         return call_row(opened[-1], task, now_ms=now_ms)
     words = _newest_words(live.thinking or _said(task))
-    return [("dim", words)] if words else _idle(live, now_ms)
+    return [("dim", words or "Working...")]
 
 
 def _first_words(text: str) -> str:
@@ -232,17 +226,18 @@ def _last(live: LiveTask, now_ms: int, width: int, limit: int) -> list[list[Span
     task = live.task
     if task.is_terminal:
         return [_ending(task, width)]
-    waiting = _waiting(live)[:limit]
-    if not waiting and live.thinking:
+    waiting = wait_lines(task, live.held)[:limit]
+    if not waiting and _concern(live, now_ms) == "stuck":
+        waiting = [[("warning", awaited_text(task))]]
+    elif not waiting and live.thinking:
         waiting = [[("dim", f"Thinking: {line}") for line in last_lines(one_line(live.thinking), width=width, limit=1)]]
     room = limit - len(waiting)
     said = last_lines(printable(_said(task)).strip(), width=width, limit=room) if room else []
-    return [*([("", line)] for line in said), *waiting] or [_idle(live, now_ms)]
+    return [*([("", line)] for line in said), *waiting] or [[("dim", "Working...")]]
 
 
-def _idle(live: LiveTask, now_ms: int) -> list[Span]:
-    is_stuck = concern_of(live.task, now_ms=now_ms, is_patient=live.is_patient) == "stuck"
-    return [("dim", "Says nothing." if is_stuck else "Working...")]
+def _concern(live: LiveTask, now_ms: int) -> Concern | None:
+    return concern_of(live.task, now_ms=now_ms, is_patient=live.held is not None or live.is_patient)
 
 
 def _ending(task: Task, room: int) -> list[Span]:
@@ -257,28 +252,6 @@ def _ending(task: Task, room: int) -> list[Span]:
     while len(parts) > 1 and len(said) + span_cells([*parts, *checks]) > room:
         del parts[0]
     return [(STATUS_TOKENS[task.status], said), *parts, *checks]
-
-
-def _waiting(live: LiveTask) -> list[list[Span]]:
-    """Return what a task waits for: an answer, its turn, a provider or a budget."""
-    task = live.task
-    if task.requests:
-        return [[("warning", _asks(request))] for request in task.requests]
-    if task.status == "queued":
-        return [[("muted", "Waits for its turn.")]]
-    if live.held is not None:
-        return [[("warning", _HELD[live.held.why].format(one_line(live.held.provider)))]]
-    return []
-
-
-def _asks(request: Request) -> str:
-    said = request.question
-    if request.kind == "tool":
-        said = f"{request.tool} {call_subject(request.tool, request.arguments)}"
-        said += f" ({request.reason})" if request.reason else ""
-    elif request.options:
-        said += f" ({' / '.join(request.options)})"
-    return one_line(f"Asks ({request.id}): {said[:_SAID_CHARS]}")
 
 
 def _said(task: Task) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from ohm_subagents._views.account import remaining_parts
@@ -14,11 +15,15 @@ from ohm_subagents.contract.events import ToolEnded
 from ohm_subagents.contract.task import UNAVAILABLE
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ohm_subagents._views.spans import Span
     from ohm_subagents.contract.task import Task
 
 Concern = Literal["waiting", "stuck"]
 CONCERNS: Final[tuple[Concern, ...]] = get_args(Concern)
+CONCERN_MARKS: Final[Mapping[Concern, str]] = MappingProxyType({"waiting": "?", "stuck": "!"})
+"""One character for each, in place of the one for the status."""
 _QUIET_MS: Final = 30_000
 """A task that has made no progress for so long says so."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
 
 from ohm_subagents.commands import BAD_USAGE, TASK_FAILED, complain, directory, finish, report, system_clock
 from ohm_subagents.config import load_config, process_env
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from ohm_subagents.store import Store
     from ohm_subagents.views import Concern
 
+STUCK: Final = """\
+What is stuck has made no progress for 30s or more: 'ohm task <id>' shows what it did, 'ohm cancel <id>' stops it, and
+'ohm send <id> "…"' tells it something once the call that it is in has ended."""
 Show: TypeAlias = "Callable[[Store, OhmConfig], Awaitable[int]]"
 
 

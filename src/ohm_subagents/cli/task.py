@@ -7,7 +7,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from ohm_subagents.cli.reading import event_fields, owner_of
+from ohm_subagents.cli.reading import STUCK, event_fields, owner_of
 from ohm_subagents.commands import (
     SUCCESS,
     TASK_FAILED,
@@ -29,6 +29,7 @@ from ohm_subagents.store import TaskQuery
 from ohm_subagents.views import (
     PLAIN,
     LiveTask,
+    concern_of,
     task_envelope,
     task_fact_lines,
     transcript_lines,
@@ -77,6 +78,9 @@ async def _tree(task: Task, store: Store, _config: OhmConfig) -> int:
     columns = width() if is_terminal() else sys.maxsize
     facts = task_fact_lines(task, now_ms=system_clock(), where=owner_of(task, store), width=columns)
     print_styled("\n".join([*lines, "", *facts]))
+    is_patient = not all(one.task.is_terminal for one in below)
+    if concern_of(task, now_ms=system_clock(), is_patient=is_patient) == "stuck":
+        complain(STUCK)
     return SUCCESS
 
 

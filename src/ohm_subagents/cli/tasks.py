@@ -6,7 +6,7 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING, get_args
 
-from ohm_subagents.cli.reading import concerns_in, listed, owner_of
+from ohm_subagents.cli.reading import STUCK, concerns_in, listed, owner_of
 from ohm_subagents.commands import (
     BAD_USAGE,
     NOTHING_KEPT,
@@ -56,6 +56,8 @@ async def print_tasks(
         _print_listed(task, store, concerns.get(task.id), with_cost=with_cost)
     if shown and with_cost:
         print_text("\n".join(wrap(total_line(shown), width() if is_terminal() else sys.maxsize)))
+    if any(concerns.get(task.id) == "stuck" for task in shown):
+        complain(STUCK)
     if more:
         complain(f"{more} more: add --limit {len(shown) + more}")
     return SUCCESS
@@ -93,7 +95,14 @@ def _print_listed(task: ListedTask, store: Store, concern: Concern | None, *, wi
             doing_text(whole, now_ms=now_ms, is_patient=concern is None) if whole.error is None else whole.error.message
         )
     lines = partial(
-        task_list_lines, task, now_ms=now_ms, state=state, where=owner_of(task, store), why=why, with_cost=with_cost
+        task_list_lines,
+        task,
+        now_ms=now_ms,
+        state=state,
+        concern=concern,
+        where=owner_of(task, store),
+        why=why,
+        with_cost=with_cost,
     )
     if is_terminal():
         print_styled("\n".join(lines(short_id=short_id(task.id, store), width=width(), theme=terminal_theme())))

@@ -1,0 +1,60 @@
+"""The wait of a task: for an answer, its turn, a provider, a budget; without progress, for a tool or its model."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._views.call_rows import seen_calls
+from ohm_subagents._views.cells import one_line
+from ohm_subagents._views.tool_calls import call_subject
+from ohm_subagents.contract.task import UNAVAILABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ohm_subagents._views.spans import Span
+    from ohm_subagents.contract.events import RequestHeld
+    from ohm_subagents.contract.requests import Request
+    from ohm_subagents.contract.task import Task
+
+_CHARS: Final = 4_000
+_HELD: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "slots": "Waits for a free slot: {} answers other requests.",
+        "rate_limit": "Waits: {} asked to slow down.",
+        "budget": "Waits: other requests have reserved the rest of the budget.",
+    }
+)
+
+
+def wait_lines(task: Task, held: RequestHeld | None) -> list[list[Span]]:
+    """Return what a task waits for: an answer, its turn, or, with a request that is `held`, a provider or a budget."""
+    if task.requests:
+        return [[("warning", _asks(request))] for request in task.requests]
+    if task.status == "queued":
+        return [[("muted", "Waits for its turn.")]]
+    if held is not None:
+        return [[("warning", _HELD[held.why].format(one_line(held.provider)))]]
+    return []
+
+
+def awaited_text(task: Task) -> str:
+    """Return what a task that makes no progress waits for: its newest open tool call, or its model."""
+    opened = [call for call in seen_calls(task.activity.calls) if call.status is None]
+    if opened:
+        cwd = "" if task.launch is None else task.launch.cwd
+        return one_line(f"Waits for {opened[-1].tool[:_CHARS]} {call_subject(*opened[-1][:2], cwd)}")
+    if task.route.model == UNAVAILABLE:
+        return "Waits for its model."
+    return one_line(f"Waits for {task.route.provider}/{task.route.model}.")
+
+
+def _asks(request: Request) -> str:
+    said = request.question
+    if request.kind == "tool":
+        said = f"{request.tool} {call_subject(request.tool, request.arguments)}"
+        said += f" ({request.reason})" if request.reason else ""
+    elif request.options:
+        said += f" ({' / '.join(request.options)})"
+    return one_line(f"Asks ({request.id}): {said[:_CHARS]}")
