@@ -222,6 +222,15 @@ async def test_what_no_system_can_take_is_refused_at_open(option, said):
             pass
 
 
+@one_loop
+async def test_a_directory_of_a_call_that_is_not_there_is_refused_whatever_the_backend(tmp_path):
+    missing = tmp_path / "missing"
+    async with quick_ohm() as ohm:
+        error = (await ohm.run("finder", "x", cwd=missing)).unwrap_err()
+    assert error.message == f"The working directory '{missing}' is not a readable directory."
+    assert (error.code, error.task_id) == (ErrorCode.CWD_UNREADABLE, None)
+
+
 class TestOnAsyncio:
     """pydantic-ai runs on asyncio only."""
 

@@ -187,8 +187,8 @@ def _refused(item: StartItem, prompt: str, outline: Outline, context: AdmissionC
     overruled_by = overruled(profile, context.config.subagents.permissions, context.host.permission(request))
     if overruled_by is not None or isinstance(planned, Err):
         return overruled_by or planned.err()
-    is_read = Capability.FILES in planned.ok_value.capabilities
-    return refusals.directory_fault(planned.ok_value.spec.cwd) if is_read else None
+    matters = asked.cwd is not None or Capability.FILES in planned.ok_value.capabilities
+    return refusals.directory_fault(planned.ok_value.spec.cwd) if matters else None
 
 
 def _outline(
