@@ -164,9 +164,11 @@ async def test_a_backend_of_a_distribution_of_ours_that_is_not_installed_is_told
     assert error.advice.startswith(f"Install it: {install_command(extra)}. Set it where it is named, ")
 
 
-async def test_a_misspelt_backend_of_a_call_is_told_where_a_call_names_it():
+async def test_a_misspelt_backend_of_a_call_is_told_where_a_call_names_it_and_no_task_is_kept():
     async with Ohm.open(env=HERMETIC, config={"subagentBackend": "none"}) as ohm:
         error = (await ohm.run("finder", "x", backend="nonne")).err_value
+        assert not ohm.store.recent()
+    assert error.task_id is None
 
     assert error.code == ErrorCode.UNSUPPORTED_BACKEND
     assert error.advice.startswith("Did you mean 'none'? Set it where it is named, by the call (--backend), ")

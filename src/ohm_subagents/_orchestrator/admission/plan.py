@@ -17,6 +17,7 @@ from ohm_subagents._orchestrator.admission.relaunch import Relaunch
 from ohm_subagents._orchestrator.admission.settings import bounds_of, in_vain, settings_of
 from ohm_subagents._orchestrator.admission.sourced_tools import SourcedTools, sourced_tools, ungiven_sources
 from ohm_subagents._plugins.backends.interface import Capability
+from ohm_subagents._plugins.backends.pool import unsupported as unsupported_backend
 from ohm_subagents._plugins.backends.request import RunSpec
 from ohm_subagents._policy.permissions import overruled
 from ohm_subagents.contract.activity import changed
@@ -153,9 +154,9 @@ def plan(
     - a feature that is off, tools that a profile may not have, limits that no run could have;
     - routing to internal profiles, a rule of ohm.json, a plugin's `ohm_permission`;
     - the model;
-    - settings of the profile that cannot be read, an answer that the backend cannot hand in, a tool of the call that
-      the backend cannot give, that is called like another one or is denied, rules for calls that the backend
-      cannot keep, a check that may not run, a directory that cannot be read.
+    - a backend of the call that no plugin offers, settings of the profile that cannot be read, an answer that the
+      backend cannot hand in, a tool of the call that it cannot give, that is called like another one or is denied,
+      rules for calls that it cannot keep, a check that may not run, a directory that cannot be read.
     """
     prompt = item.prompt if prompt is None else prompt
     found = profile_of(item, prompt, context)
@@ -163,8 +164,7 @@ def plan(
         return found
     profile = found.ok_value
     outline = _outline(item, context.resolved(profile, item), context, caller, former)
-    refused = _refused(item, prompt, outline, context)
-    if refused is not None:
+    if (refused := _refused(item, prompt, outline, context)) is not None:
         return Err(ItemRejected(item=item, error=refused, profile=profile.id, invocation=item.invocation))
     planned = outline.plan.unwrap()
     spec = changed(planned.spec, description=item.description, is_one_shot=item.is_one_shot)
@@ -285,6 +285,8 @@ def _unable(
 ) -> OhmError | None:
     """Return why an item that is allowed cannot be done: a setting, the answer, a tool or a rule."""
     spec, profile, asked = settings.spec, resolved.profile, item.overrides
+    if spec is None and asked.backend is not None:  # one that is configured fails the run: a plugin may yet offer it
+        return unsupported_backend(asked.backend, context.backends)
     if settings.files.isolation == "clone" and spec is not None and Capability.ATTACHES in spec.capabilities:
         return refusals.unisolated(spec.id)
     unable = resolved.fault or unsupported(profile, spec) or ungiven(asked, resolved, context.child_tools, spec)

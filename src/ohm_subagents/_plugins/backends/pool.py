@@ -171,7 +171,7 @@ class BackendPool:
     def _host(self, backend_id: str) -> Result[_Host, OhmError]:
         spec = self._specs.get(backend_id)
         if spec is None:
-            return Err(_unsupported(backend_id, self._specs))
+            return Err(unsupported(backend_id, self._specs))
         host = self._hosts.get(backend_id)
         if host is not None and host.is_overdue:
             self._retired.append(self._hosts.pop(backend_id))
@@ -221,7 +221,8 @@ def _closed(backend_id: str) -> OhmError:
     return OhmError(code=ErrorCode.TASK_ABORTED, message=f"Backend '{backend_id}' was closed.")
 
 
-def _unsupported(backend_id: str, specs: Mapping[str, BackendSpec]) -> OhmError:
+def unsupported(backend_id: str, specs: Mapping[str, BackendSpec]) -> OhmError:
+    """Return the error of a backend that no plugin offers."""
     from ohm_subagents._plugins.installation import install_hint  # noqa: PLC0415  only an error needs it
 
     hint = install_hint(backend_id) or did_you_mean(backend_id, specs)
