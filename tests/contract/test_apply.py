@@ -6,6 +6,8 @@ import pytest
 from made_tasks import queued_task
 
 from ohm_subagents.contract import (
+    Account,
+    AccountCharged,
     Cancelled,
     Checkpointed,
     Diagnostic,
@@ -13,6 +15,7 @@ from ohm_subagents.contract import (
     ErrorCode,
     Failed,
     OhmError,
+    Remaining,
     Route,
     RouteResolved,
     RunEnded,
@@ -90,7 +93,8 @@ def test_a_task_between_two_runs_is_not_settled():
         RunEnded(outcome=Succeeded()),
         TaskSettled(outcome=Failed(error=ERROR)),
         ToolStarted(call_id="1", tool="read"),
-        UsageAdded(usage=Usage(requests=1)),
+        UsageAdded(usage=Usage()),
+        AccountCharged(remaining=Remaining(requests=1)),
     ],
 )
 def test_a_settled_task_never_changes(late):
@@ -106,6 +110,16 @@ def test_a_settled_task_takes_the_record_that_its_work_has_landed_and_nothing_el
     late = apply(settled, kept, at_ms=99)
 
     assert late == replace(settled, activity=replace(settled.activity, workspace=kept))
+
+
+def test_a_settled_task_takes_what_was_used_for_it_all_the_same_and_nothing_else_of_it_changes():
+    settled = after(RunStarted(prompt="look"), TaskSettled(outcome=Cancelled(reason="Enough.")))
+    used = Usage(input_tokens=7)
+
+    own = apply(settled, UsageAdded(usage=used), at_ms=99)
+    late = apply(own, AccountCharged(usage=used), at_ms=99)
+
+    assert late == replace(settled, activity=replace(settled.activity, usage=used, account=Account(below=used)))
 
 
 def test_only_streamed_facts_are_kept_as_events_and_only_the_newest():

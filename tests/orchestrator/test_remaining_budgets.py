@@ -7,9 +7,9 @@ import anyio.lowlevel
 import pytest
 from acting import ActingBackend
 
-from ohm_subagents import Budget, LoopPolicy, Ohm
+from ohm_subagents import Budget, ErrorCode, LoopPolicy, Ohm
 from ohm_subagents.contract import AccountCharged, GuardTripped, Remaining, ToolEnded, ToolStarted, Usage, UsageAdded
-from ohm_subagents.plugin import RequestNeed
+from ohm_subagents.plugin import Err, RequestNeed
 from ohm_subagents.testing import HERMETIC
 
 pytestmark = pytest.mark.anyio
@@ -120,7 +120,30 @@ class TestCounted:
             await out.wait()
             await handle.cancel()
             envelope = ohm.envelope(handle.id)
-        assert (envelope.status, envelope.usage.requests) == ("cancelled", 1)
+            assert (envelope.status, envelope.usage.requests) == ("cancelled", 1)
+            await anyio.wait_all_tasks_blocked()
+            assert ohm.task(handle.id).activity.usage == USED
+        assert envelope.usage.cost_usd is None, "an envelope that was handed out stays as it is"
+
+    async def test_a_budget_that_is_shared_has_paid_for_the_last_request_of_a_task_that_was_cancelled(self):
+        async def act(request, sink):
+            async with request.gate.request(NEED) as grant:
+                if isinstance(grant, Err):
+                    return grant
+                try:
+                    out.set()
+                    await anyio.sleep_forever()
+                finally:
+                    sink.emit(UsageAdded(usage=USED))
+
+        out = anyio.Event()
+        async with opened(act, budget={"tokens": 155}) as ohm, anyio.create_task_group() as group:
+            items = [{"id": "finder", "prompt": "p", "description": "d"}] * 2
+            group.start_soon(ohm.call, "task", {"op": "start", "tasks": items})
+            await out.wait()
+            await ohm.handle("task_1").cancel()
+            error = (await ohm.handle("task_2").wait()).unwrap_err()
+        assert error.code == ErrorCode.BUDGET_EXCEEDED
 
     async def test_a_request_that_waits_for_its_turn_was_not_made(self):
         async def act(request, sink):

@@ -3,11 +3,23 @@
 A module of tests takes them all in, with a fixture `stores` of its own.
 """
 
+from decimal import Decimal
+
 import pytest
 from store_tasks import Clock, Hand, opened
 
-from ohm_subagents.contract import Ok, RunEnded, Succeeded, TaskSettled, TextDelta, WorkspaceKept
-from ohm_subagents.store import CommandState, RetentionPolicy, SentCommand
+from ohm_subagents.contract import (
+    Cancelled,
+    Ok,
+    RunEnded,
+    Succeeded,
+    TaskSettled,
+    TextDelta,
+    Usage,
+    UsageAdded,
+    WorkspaceKept,
+)
+from ohm_subagents.store import CommandState, RetentionPolicy, SentCommand, TaskQuery
 
 pytestmark = pytest.mark.anyio
 
@@ -120,3 +132,30 @@ async def test_the_record_of_work_that_landed_after_the_end_is_told_and_kept(sto
         newest = store.get("task_1").ok_value
         assert (newest.status, newest.activity.workspace) == ("succeeded", kept)
         assert [one.event for one in await store.history(newest)][-1] == kept
+
+
+async def test_what_was_used_for_a_task_after_its_end_is_kept_and_listed(stores):
+    used = Usage(input_tokens=7, cost_usd=Decimal("0.5"))
+    async with stores.opened() as store:
+        hand = stores.hand(store)
+        cut_off = TaskSettled(outcome=Cancelled(reason="Enough."))
+        task = hand.tell(hand.started("task_1", UsageAdded(usage=Usage(requests=1))), cut_off)
+        await store.flush()
+        hand.tell(task, UsageAdded(usage=used))
+        await store.flush()
+        total = Usage(requests=1) + used
+        assert [one.ok_value.usage for one in store.list(TaskQuery())] == [total]
+        assert store.get("task_1").ok_value.activity.usage == total
+
+
+async def test_what_was_used_for_a_task_that_was_removed_since_its_end_brings_it_not_back(stores):
+    async with stores.opened(retention_ms=100) as store:
+        hand = stores.hand(store)
+        task = hand.tell(hand.started("task_1"), TaskSettled(outcome=Cancelled(reason="Enough.")))
+        await store.flush()
+        stores.clock.now += 100
+        assert found(store, "task_1") == ["task_expired"]
+        hand.tell(task, UsageAdded(usage=Usage(input_tokens=7)))
+        await store.flush()
+        assert found(store, "task_1") == ["task_expired"]
+        assert store.diagnostics == ()

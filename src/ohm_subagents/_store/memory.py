@@ -65,6 +65,8 @@ class MemoryStore:
 
     def save(self, task: Task, event: Event) -> None:
         is_new = task.id not in self._tasks
+        if is_new and task.is_terminal and type(event) is not TaskSettled:
+            return  # it was removed since its end
         self._tasks[task.id] = task
         if task.ended_ms is not None:
             self._retention.ended(task.id, task.ended_ms)

@@ -9,8 +9,6 @@ import anyio
 from ohm_subagents._concurrency.event_loop import call_next_turn, caller_from_threads
 from ohm_subagents._store.recovery import may_go_on, recovered, recovery_note
 from ohm_subagents._store.writer_queue import Takeover
-from ohm_subagents.contract.events import TaskSettled
-from ohm_subagents.contract.workspace import WorkspaceKept
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,7 +48,7 @@ class Saving(Generic[Other]):
         """Keep an event (`Store.save`)."""
         self._recent.keep(task)
         self._queue.save(task, event)
-        if type(event) is TaskSettled or (type(event) is WorkspaceKept and task.is_terminal):
+        if task.is_terminal:
             self.settle(task)
 
     def save_all(self, saved: Sequence[tuple[Task, Event]]) -> None:
@@ -58,6 +56,9 @@ class Saving(Generic[Other]):
         for task, _ in saved:
             self._recent.keep(task)
         self._queue.save_all(saved)
+        for task, _ in saved:
+            if task.is_terminal:
+                self.settle(task)
 
     def settle(self, task: Task) -> None:
         """Let a task that has settled make room in memory, once it is written."""

@@ -68,11 +68,15 @@ class Changes:
             self.entries = [task]
         elif isinstance(event, Checkpointed):
             self.has_checkpoint = True
-        elif isinstance(event, WorkspaceKept):
-            self.is_late |= task.is_terminal
-        else:
+        elif not isinstance(event, WorkspaceKept):
             self.is_moved = True
             self.has_settled |= isinstance(event, TaskSettled)
+        self.is_late |= task.is_terminal and not isinstance(event, TaskSettled)
+
+    @property
+    def is_all_late(self) -> bool:
+        """Return True if all of it came after the end: a task that was removed meanwhile does without."""
+        return self.is_late and not self.has_settled
 
     def follow(self, later: "Changes") -> None:
         """Take in what happened after these."""

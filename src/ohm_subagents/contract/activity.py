@@ -187,6 +187,22 @@ def run_ended(activity: Activity) -> Activity:
     return changed(activity, open_calls=()) if activity.open_calls else activity
 
 
+def settled_later(activity: Activity, event: object) -> Activity:
+    """Return the activity of a settled task after one more event: what becomes of its work, or was used all the same.
+
+    A provider charges the request that a cancel cuts off, and tells how much when that is over.
+    """
+    match event:
+        case WorkspaceKept():
+            return changed(activity, workspace=event)
+        case UsageAdded(usage=usage) if usage != NOTHING_USED:
+            return changed(activity, usage=activity.usage + usage)
+        case AccountCharged(usage=Usage()):
+            return charged(activity, event)
+        case _:
+            return activity
+
+
 def _called(activity: Activity, event: ToolStarted | ToolUpdated | ToolEnded, at_ms: int) -> Activity:
     recorded = Recorded(at_ms=at_ms, event=event)
     return changed(

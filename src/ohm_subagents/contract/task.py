@@ -8,7 +8,7 @@ from typing import Final, Literal
 from ohm_subagents._records import dataclass
 from ohm_subagents.contract.acceptance import OutcomeChecked
 from ohm_subagents.contract.account import AccountCharged, StartBudget
-from ohm_subagents.contract.activity import Activity, begun, changed, charged, maker, reported, run_ended
+from ohm_subagents.contract.activity import Activity, begun, changed, charged, maker, reported, run_ended, settled_later
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.events import (
@@ -31,7 +31,6 @@ from ohm_subagents.contract.launch import LaunchRecord
 from ohm_subagents.contract.model_route import ModelSelected, RouteResolved
 from ohm_subagents.contract.outcome import Cancelled, Failed, Outcome, Succeeded
 from ohm_subagents.contract.requests import AnswerAwaited, AnswerGiven, Request, still_open
-from ohm_subagents.contract.workspace import WorkspaceKept
 
 Status = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 Invocation = Literal["task-routed", "primary-tool"]
@@ -195,10 +194,10 @@ _new_run = maker(Run)
 
 
 def apply(task: Task, event: Event, *, at_ms: int) -> Task:  # noqa: C901, PLR0912  one arm an event is the point
-    """Return the next state of `task`. Pure; never raises. A settled task changes by `WorkspaceKept` alone."""
+    """Return the next state of `task`. Pure; never raises. A settled task changes as `settled_later` says."""
     if task.status in TERMINAL:
-        is_work = isinstance(event, WorkspaceKept)
-        return changed(task, activity=changed(task.activity, workspace=event)) if is_work else task
+        activity = settled_later(task.activity, event)
+        return task if activity is task.activity else changed(task, activity=activity)
     if isinstance(event, Report):
         return changed(task, updated_ms=at_ms, activity=reported(task.activity, event, at_ms=at_ms))
     match event:

@@ -170,3 +170,21 @@ async def test_a_run_that_is_stopped_in_its_first_turn_is_continued_too(way: Way
     assert stopped.envelope.get("assistant_text", "") == (WORDS.strip() if way.says else "")
     said = [(message["role"], message["content"]) for message in stopped.next.messages[1:]]
     assert said == [("user", "Do it."), *([("assistant", WORDS)] if way.says else []), ("user", "Go on.")]
+
+
+async def test_a_run_that_is_cancelled_has_what_its_provider_had_counted_by_then(tmp_path: Path) -> None:
+    """The task has settled when its last request tells what it has used, which is paid for all the same."""
+    log = EventLog()
+    counted = Wire(b'data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"small","choices":[],')
+    tokens = Wire(b'"usage":{"prompt_tokens":100,"completion_tokens":20,"total_tokens":120}}\n\n')
+    async with ModelServer(Say(WORDS, counted, tokens, "and", Stall())) as server:
+        providers = {"acme": {"baseUrl": server.url, "models": ["small"]}}
+        config = {"providers": providers, "subagents": {"model": "acme/small"}}
+        async with Ohm.open(cwd=tmp_path, config=config, env=HERMETIC, plugins=[log]) as ohm:
+            handle = await ohm.start("task", "Do it.")
+            await log.until(lambda task, _: "and" in task.text)
+            assert await handle.cancel()
+            await log.until(lambda task, _: task.activity.usage.input_tokens > 0)
+            used, envelope = ohm.task(handle.id).activity.usage, ohm.envelope(handle.id)
+    assert (used.requests, used.input_tokens, used.output_tokens) == (1, 100, 20)
+    assert (envelope.status, envelope.assistant_text) == ("cancelled", f"{WORDS}and")

@@ -239,7 +239,7 @@ class Writer:
         known = [task_id for task_id, each in changed.items() if not each.is_created]
         late = [task_id for task_id in known if changed[task_id].is_late]
         numbers |= rows.settled(connection, late) | rows.mine(connection, known, self._owner.id)
-        written.lost = [task_id for task_id in changed if task_id not in numbers]
+        written.lost = [key for key, each in changed.items() if key not in numbers and not each.is_all_late]
         ours = {numbers[task_id]: each for task_id, each in changed.items() if task_id in numbers}
         rows.append(connection, {seq: log_lines(each.entries, lambda _exc: None) for seq, each in ours.items()})
         rows.update(connection, {seq: each.task for seq, each in ours.items() if each.is_moved})

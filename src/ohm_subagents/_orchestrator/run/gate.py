@@ -96,11 +96,17 @@ class RequestGate:
             self._got_through()
             self._got_through = None
 
+    def uncounted(self, event: UsageAdded) -> UsageAdded:
+        """Return what the run reports without the request that was counted when it was cut off."""
+        if not (self._is_cut and event.usage.requests):
+            return event
+        self._is_cut = False
+        return UsageAdded(usage=event.usage.since(ONE_REQUEST))
+
     def used(self, usage: Usage) -> BudgetExceeded | None:
         """Charge usage that the run reports; return the budget that it exceeds."""
         if usage.requests:
             self._is_out = False
-            usage, self._is_cut = usage.since(ONE_REQUEST) if self._is_cut else usage, False
         return self._ledger.spend(usage, self._take() if usage.requests else None)
 
     @asynccontextmanager

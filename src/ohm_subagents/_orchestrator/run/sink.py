@@ -60,9 +60,11 @@ class RunSink:
                 return
             case RouteResolved(program=program, program_version=version) if program and version:
                 self._compare_program(record, program, version)
-            case UsageAdded() if sound is not event and sound != event and not self._has_rounded:
-                self._has_rounded = True
-                self._note(record, ROUNDED_USAGE)
+            case UsageAdded():
+                if sound is not event and sound != event and not self._has_rounded:
+                    self._has_rounded = True
+                    self._note(record, ROUNDED_USAGE)
+                sound = self._guard.gate.uncounted(sound)
             case _:
                 pass
         record.add(sound)

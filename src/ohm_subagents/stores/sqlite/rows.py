@@ -26,8 +26,7 @@ _INSERT: Final = (
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
 )
 _UPDATE: Final = (
-    "UPDATE tasks SET owner = ?, status = ?, ended_ms = ?, listed = ?, checksum = ?"
-    " WHERE id = ? AND owner = ? AND ended_ms IS NULL"
+    "UPDATE tasks SET owner = ?, status = ?, ended_ms = ?, listed = ?, checksum = ? WHERE id = ? AND owner = ?"
 )
 _PLACE: Final = "SELECT seq, (SELECT ifnull(max(n), 0) + 1 FROM events WHERE task = seq) FROM tasks WHERE id = ?"
 _NEXT: Final = f"{_PLACE} AND owner = ? AND ended_ms IS NULL"

@@ -251,7 +251,7 @@ class Writer:
                 f"The conversation of task '{task_id}' is longer than {MAX_CHECKPOINT} characters and is not kept;"
                 " what continues it starts from its prompts and answers."
             )
-        return is_ours
+        return is_ours or changes.is_all_late
 
     def _take_over(self, entry: Takeover) -> bool:
         """Take over a task of a dead owner, unless another process was faster."""
