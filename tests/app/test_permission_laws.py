@@ -138,6 +138,6 @@ def holds(examples, directory):
     law()
 
 
-@pytest.mark.parametrize("examples", [4, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [4, pytest.param(30, marks=pytest.mark.slow)])
 def test_no_file_call_or_depth_gives_more_and_no_order_or_resumption_changes_a_verdict(examples, tmp_path):
     holds(examples, tmp_path)

@@ -69,20 +69,9 @@ def test_a_misspelt_key_that_asks_for_what_is_on_is_only_named(home, text):
 ANYTHING = st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists)
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(FEATURES), ANYTHING)
 def test_whatever_stands_there_only_a_word_for_true_leaves_a_feature_on(home, name, value):
-    only_true_leaves_on(home, name, value)
-
-
-@pytest.mark.slow
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.sampled_from(FEATURES), ANYTHING)
-def test_whatever_stands_in_many_files_only_a_word_for_true_leaves_a_feature_on(home, name, value):
-    only_true_leaves_on(home, name, value)
-
-
-def only_true_leaves_on(home, name, value):
     home.write(user=json.dumps({"features": {name: value}}))
     assert (name in features(home.load())) is (parse_switch(value) is True)
 

@@ -282,7 +282,7 @@ def test_what_a_task_promises_holds_for_any_script_and_any_callers(acts, script,
 
 
 @pytest.mark.slow
-@tried(500)
+@tried(250)
 def test_what_a_task_promises_holds_for_many_more_of_them(acts, script, finished, waits_for_all, chatty):
     promises_hold(acts, script, finished, waits_for_all, chatty)
 

@@ -372,4 +372,4 @@ def test_any_value_in_any_field_costs_nobody_else_anything(store, loop):
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_any_value_in_any_field_costs_nobody_else_anything_at_length(store):
-    anything_in_any_field("slow", store, "asyncio", 80)
+    anything_in_any_field("slow", store, "asyncio", 50)

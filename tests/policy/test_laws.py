@@ -190,7 +190,7 @@ def _given(lists):
     return [name for name in listed if name not in policy_of(lists).denied]
 
 
-@pytest.mark.parametrize("examples", [20, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [20, pytest.param(100, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("given_all", "holds"), LAWS)
 def test_it_is_a_law_that(given_all, holds, examples):
     settings(max_examples=examples)(given_all(holds))()

@@ -132,7 +132,7 @@ def allowed(profile, config, call):
 
 
 @pytest.mark.sample(2)
-@pytest.mark.parametrize("examples", [15, pytest.param(150, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [15, pytest.param(75, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("trusts", [trust_nothing, trust_everything])
 def test_no_clock_no_budget_and_no_number_is_larger_for_what_a_project_says(trusts, examples):
     @settings(max_examples=examples, deadline=None)

@@ -43,7 +43,7 @@ def test_brackets_that_are_nested_too_deeply_are_not_parsed(opening):
     "entry", [{"model": "a/b"}, {"tools": ["read"]}, {"limits": {"softMs": 5}}, {"primary": True}, {}, 5]
 )
 @pytest.mark.parametrize("long", [False, True])
-@pytest.mark.parametrize("few", [100, pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("few", [100, pytest.param(200, marks=pytest.mark.slow)])
 def test_twice_the_entries_of_ohm_json_take_twice_the_work(tmp_path, entry, long, few):
     def loaded(count):
         entries = {f"Agent{number}": entry for number in range(count)}

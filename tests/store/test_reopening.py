@@ -6,7 +6,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from store_tasks import Clock, Hand, opened
 
@@ -73,20 +73,8 @@ NEWEST = st.sampled_from([1, 3, 120])
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
 @given(steps=STEPS, newest=NEWEST)
 def test_what_is_read_again_is_what_was_in_memory(tmp_path_factory, steps, newest) -> None:
-    read_again(tmp_path_factory, steps, newest)
-
-
-@pytest.mark.slow
-@settings(max_examples=200, deadline=None)
-@given(steps=STEPS, newest=NEWEST)
-def test_what_is_read_again_of_many_tasks_is_what_was_in_memory(tmp_path_factory, steps, newest) -> None:
-    read_again(tmp_path_factory, steps, newest)
-
-
-def read_again(tmp_path_factory, steps, newest) -> None:
     async def play(directory: Path) -> None:
         clock = Clock()
         memory, tasks = MemoryStore(clock), {}

@@ -527,20 +527,8 @@ def bent(data: st.DataObject, value: object) -> object:
             return value
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.data())
 def test_no_record_raises_whatever_is_in_it(data):
-    raises_nothing(data)
-
-
-@pytest.mark.slow
-@settings(max_examples=200, deadline=None)
-@given(st.data())
-def test_no_record_of_many_raises(data):
-    raises_nothing(data)
-
-
-def raises_nothing(data):
     reader = PiReader(request(), settles=data.draw(st.booleans()), secrets=())
     records = data.draw(st.lists(st.sampled_from(RECORDS), min_size=1, max_size=8))
 
