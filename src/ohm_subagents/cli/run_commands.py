@@ -80,6 +80,14 @@ LandWhen: TypeAlias = Annotated[
         help="Land what it did in its clone, once it has succeeded: where it fits, or if you agree to that.",
     ),
 ]
+HowHeld: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--sandbox",
+        metavar="required|preferred|off",
+        help="Hold what it runs to its directory: always, or where the machine can; the strictest said counts.",
+    ),
+]
 Detach: TypeAlias = Annotated[
     bool, typer.Option("--detach", help="Print its id, and leave it to the server; without --server, to yours.")
 ]
@@ -102,6 +110,7 @@ def run(
     accept: Accept = None,
     isolation: FilesOf = None,
     land: LandWhen = None,
+    sandbox: HowHeld = None,
     detach: Detach = False,
     server: Server = None,
     cwd: Cwd = HERE,
@@ -121,6 +130,7 @@ def run(
         complain(f"--detach and {_NO_SERVER if resume is None else _RESUMED}")
         raise typer.Exit(BAD_USAGE)
     from ohm_subagents.cli.run import Typed, detached, entries, resumed, run
+    from ohm_subagents.contract.sandbox import SANDBOX_MODES
     from ohm_subagents.contract.workspace import Isolation, Land
 
     place = directory(cwd, as_json=as_json)
@@ -135,6 +145,7 @@ def run(
         "accept": None if accept is None else typed_checks(accept),
         "isolation": typed_word("--isolation", isolation, get_args(Isolation)),
         "land": typed_word("--land", land, get_args(Land)),
+        "sandbox": typed_word("--sandbox", sandbox, SANDBOX_MODES),
     }
     work = partial(detached if detach else run, profile) if resume is None else partial(resumed, resume)
     finish(partial(work, typed_text(given[0]), options, typed))
