@@ -30,10 +30,23 @@ async def print_diff(cwd: Path, task: Task, _store: Store, _config: OhmConfig) -
         complain(patch.err_value)
         return TASK_FAILED
     if not patch.ok_value:
-        complain(f"Task '{task.id}' has changed no files of its own.")
+        complain(_unchanged(task))
     elif is_terminal():
         print_text(os.fsdecode(patch.ok_value).rstrip("\n"))
     else:
         sys.stdout.buffer.write(patch.ok_value)
         sys.stdout.flush()
     return SUCCESS
+
+
+def _unchanged(task: Task) -> str:
+    """Return why there is nothing to show."""
+    kept = task.activity.workspace
+    if kept is not None and kept.landed == "discarded":
+        return f"The work of task '{task.id}' was discarded."
+    if kept is not None or (task.launch is not None and task.launch.isolation == "clone"):
+        return f"Task '{task.id}' has changed nothing in its clone."
+    return (
+        f"Task '{task.id}' had no clone, so what it changed is in your files. `ohm run --isolation clone` gives "
+        'a task files of its own, and "isolation": "clone" under "subagents" of ohm.json each of them.'
+    )
