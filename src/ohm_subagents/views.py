@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ohm_subagents._views.messages import Message, MessageLog, arguments_in, calls_of, messages_of, text_of
     from ohm_subagents._views.model_text import task_text
     from ohm_subagents._views.quantities import age_text, clock_text, cost_text, duration_text, instant_text
-    from ohm_subagents._views.request_texts import answer_text, request_text
+    from ohm_subagents._views.request_texts import answer_text, landing_text, request_text
     from ohm_subagents._views.screen import screen_lines
     from ohm_subagents._views.status import status_line, task_line
     from ohm_subagents._views.task_texts import Wording, activity, elapsed_ms, task_title, tool_row, tool_rows
@@ -87,6 +87,7 @@ __all__ = [
     "fit",
     "fleet_lines",
     "instant_text",
+    "landing_text",
     "messages_of",
     "named_call",
     "one_line",
@@ -134,7 +135,7 @@ __getattr__, __dir__ = lazy_names(
         "_views.messages": "Message MessageLog arguments_in calls_of messages_of text_of",
         "_views.model_text": "task_text",
         "_views.quantities": "age_text clock_text cost_text duration_text instant_text",
-        "_views.request_texts": "answer_text request_text",
+        "_views.request_texts": "answer_text landing_text request_text",
         "_views.screen": "screen_lines",
         "_views.status": "status_line task_line",
         "_views.task_texts": "Wording activity elapsed_ms task_title tool_row tool_rows",

@@ -5,11 +5,14 @@ from __future__ import annotations
 import anyio
 import anyio.lowlevel
 import pytest
+from acp.schema import RequestPermissionResponse, SelectedPermissionOutcome
 from acp_editor import editor_of
 from asking_agent import PUSH, PUSHER, AskingAgent
+from loops import one_loop
 
 from ohm_subagents import Approve, Deny, Ohm, Request, Text
 from ohm_subagents.acp import acp_agent
+from ohm_subagents.acp.requests import Requests
 from ohm_subagents.contract import SessionId, TaskId
 from ohm_subagents.testing import HERMETIC
 
@@ -123,3 +126,27 @@ async def test_a_question_is_a_choice_for_an_editor_without_forms(chosen, answer
     assert [one.name for one in editor.asked[0].options] == ["main", "dev", "No answer"]
     assert given == answer or (isinstance(answer, type) and isinstance(given, answer))
     assert open_one is None
+
+
+class Editor:
+    """A person who chooses this option of each permission request."""
+
+    def __init__(self, chosen):
+        self.chosen = chosen
+
+    async def request_permission(self, **asked):
+        self.asked = asked
+        return RequestPermissionResponse(outcome=SelectedPermissionOutcome(outcome="selected", option_id=self.chosen))
+
+
+@pytest.mark.parametrize(("chosen", "answer"), [("call", Approve()), ("deny", Deny())])
+@one_loop
+async def test_a_landing_is_asked_about_in_files_and_lines_and_is_agreed_to_once(chosen, answer, tmp_path):
+    work = '{"ref":"refs/ohm/task_1","files":2,"insertions":10,"deletions":3}'
+    request = Request(
+        id="r", task_id="task_1", session_id="s", path=("task_1",), profile="finder", tool="land", arguments=work
+    )
+    editor = Editor(chosen)
+    assert await Requests("s", editor, tmp_path, takes_forms=False).answer(request) == answer
+    assert editor.asked["tool_call"].title == "finder: land 2 files, +10 -3"
+    assert [one.name for one in editor.asked["options"]] == ["Land it", "Keep it apart"]

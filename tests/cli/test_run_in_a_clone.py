@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
+from screen import on_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,8 +39,32 @@ def test_what_has_changed_is_told_with_what_can_be_done_with_it(ohm: Callable[..
     assert "checks failed (1 of 2 checks)" in done.stderr
 
 
+def test_the_sandbox_of_a_run_is_the_one_that_is_typed(ohm: Callable[..., Done]) -> None:
+    ohm("run", "finder", "x", "--backend", "none", "--sandbox", "preferred")
+    (task,) = json.loads(ohm("tasks", "--json").stdout)
+    assert "preferred" in ohm("task", task["task_id"]).stdout
+
+
+@pytest.mark.slow
+def test_a_person_at_the_terminal_reads_how_much_would_land_and_agrees_or_not(
+    ohm: Callable[..., Done], ohm_process: Callable[..., object]
+) -> None:
+    clone = ("--isolation", "clone", "--land", "ask", "--accept", "run: touch new")
+    for typed, landed in (("n\n", False), ("y\n", True)):
+        with on_terminal(ohm_process, "run", "finder", "x", "--backend", "none", *clone) as (screen, _):
+            screen.wait_for("has changed 1 file, +0 -0 in its clone. Shall that land", "[y] land it")
+            screen.type(typed)
+            screen.wait_for_end()
+        assert ("kept apart" not in screen.text) == landed
+
+
 @pytest.mark.parametrize(
-    ("option", "word", "allowed"), [("--isolation", "worktree", "none, clone"), ("--land", "yes", "never, ask, clean")]
+    ("option", "word", "allowed"),
+    [
+        ("--isolation", "worktree", "none, clone"),
+        ("--land", "yes", "never, ask, clean"),
+        ("--sandbox", "on", "required, preferred, off"),
+    ],
 )
 def test_another_word_is_refused_with_those_that_are_allowed(
     ohm: Callable[..., Done], option: str, word: str, allowed: str

@@ -13,6 +13,7 @@ import anyio
 
 from ohm_subagents._terminal.command import complain, with_config
 from ohm_subagents._views.cells import one_line, printable
+from ohm_subagents._views.request_texts import landing_text
 from ohm_subagents._views.tool_calls import argument_lines, named_call
 from ohm_subagents.contract.requests import Approve, Deny, Text
 
@@ -31,6 +32,9 @@ _APPROVALS: Final[Mapping[str, Approve]] = {
     "t": Approve("task"),
     "a": Approve("always"),
 }
+_LANDING: Final = (
+    "[y] land it  [n] keep it apart, then Enter  (Ctrl-C keeps it; `ohm land` and `ohm discard` decide later)"
+)
 _CHOICES: Final = "[y] once  [t] for this task  [a] always  [n] deny, then Enter  (Ctrl-C denies)"
 
 
@@ -73,7 +77,22 @@ class Prompts:
         async with self._turn, self._lent():
             with typing() as terminal:
                 complain(_shown(request))
+                if landing_text(request):
+                    return await _agreed(terminal)
                 return await (_answered(request, terminal) if request.kind == "question" else _judged(terminal))
+
+
+async def _agreed(terminal: int) -> Answer:
+    while True:
+        complain(_LANDING)
+        typed = await typed_line(terminal)
+        match "n" if typed is None else typed.strip().casefold():
+            case "y":
+                return Approve()
+            case "n":
+                return Deny()
+            case other:
+                complain(f"'{one_line(other)}' is no answer: type y or n.")
 
 
 async def _judged(terminal: int) -> Answer:
@@ -113,6 +132,8 @@ def _shown(request: Request) -> str:
     if request.kind == "question":
         options = [f"  {number}) {option}" for number, option in enumerate(request.options, 1)]
         return "\n".join([f"{who} asks:", f"  {request.question}", *options])
+    if changes := landing_text(request):
+        return f"{who} has changed {changes} in its clone. Shall that land in your files?\n  {request.reason}"
     why = [f"  because of {request.reason}"] if request.reason else []
     said = argument_lines(named_call(request.tool, request.arguments))
     asked = [indent(printable(line), "    ").removeprefix("  ") for line in said]  # no line of it looks like ours

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._views.quantities import counted
 from ohm_subagents.contract.requests import Approve, Deny, Text
 
 if TYPE_CHECKING:
@@ -20,13 +22,21 @@ _BY: Final[Mapping[str, str]] = {
 }
 
 
+def landing_text(request: Request) -> str:
+    """Return what would land if a request is approved, such as `2 files, +10 -3`; empty for any other request."""
+    if request.tool != "land" or request.call_id or not request.arguments.startswith('{"ref"'):  # a call of a tool
+        return ""
+    facts = json.loads(request.arguments)
+    return f"{counted(facts['files'], 'file')}, +{facts['insertions']} -{facts['deletions']}"
+
+
 def request_text(request: Request) -> str:
     """Return a request in one paragraph: the call with its arguments, or the question with its options."""
     if request.kind == "question":
         options = f" ({' / '.join(request.options)})" if request.options else ""
         return f"{request.question}{options}"
     reason = f" ({request.reason})" if request.reason else ""
-    return f"{request.tool} {request.arguments}".rstrip() + reason
+    return f"{request.tool} {landing_text(request) or request.arguments}".rstrip() + reason
 
 
 def asks_line(request: Request) -> str:

@@ -19,6 +19,7 @@ from acp.schema import (
 from ohm_subagents.acp.tool_calls import ToolCall
 from ohm_subagents.commands import with_config
 from ohm_subagents.contract import Approve, Deny, Text, ToolStarted
+from ohm_subagents.views import landing_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,6 +36,10 @@ _OPTIONS: Final = (
     PermissionOption(option_id="task", name="Allow for this task", kind="allow_always"),
     PermissionOption(option_id="always", name="Always allow", kind="allow_always"),
     PermissionOption(option_id="deny", name="Deny", kind="reject_once"),
+)
+_LANDING: Final = (
+    PermissionOption(option_id="call", name="Land it", kind="allow_once"),
+    PermissionOption(option_id="deny", name="Keep it apart", kind="reject_once"),
 )
 _APPROVALS: Final[Mapping[str, Approve]] = {
     "call": Approve(),
@@ -88,17 +93,17 @@ class Requests:
             return None
 
     async def _approval(self, request: Request, known: ToolCall | None) -> Answer:
-        call = known or _call_of(request, self._cwd)
+        call, landing = known or _call_of(request, self._cwd), landing_text(request)
         asked = ToolCallUpdate(
             tool_call_id=call.id,
-            title=call.title if known else f"{request.profile}: {call.title}",
+            title=call.title if known else f"{request.profile}: {f'land {landing}' if landing else call.title}",
             kind=call.kind,
             status="pending",
             raw_input=call.arguments,
             content=call.change,
             locations=None if call.locations is None else [*call.locations],
         )
-        chosen = await self._choice(asked, list(_OPTIONS))
+        chosen = await self._choice(asked, list(_LANDING if landing else _OPTIONS))
         return _APPROVALS.get(chosen, Deny()) if chosen else _DISMISSED
 
     async def _chosen(self, request: Request) -> Answer:
