@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 import anyio.lowlevel
 import pytest
-from acp.schema import RequestPermissionResponse, SelectedPermissionOutcome
+from acp.schema import RequestPermissionResponse
 from acp_editor import editor_of
 from asking_agent import PUSH, PUSHER, AskingAgent
 from loops import one_loop
@@ -136,7 +136,7 @@ class Editor:
 
     async def request_permission(self, **asked):
         self.asked = asked
-        return RequestPermissionResponse(outcome=SelectedPermissionOutcome(outcome="selected", option_id=self.chosen))
+        return RequestPermissionResponse.model_validate({"outcome": {"outcome": "selected", "optionId": self.chosen}})
 
 
 @pytest.mark.parametrize(("chosen", "answer"), [("call", Approve()), ("deny", Deny())])
