@@ -6,6 +6,7 @@ import sys
 
 import pytest
 import structlog
+from loops import one_loop
 
 from ohm_subagents import ErrorCode, Ohm
 from ohm_subagents._orchestrator.observe.log import LINES
@@ -83,6 +84,19 @@ async def test_the_default_logger_is_the_stdlib_logger_of_the_package(caplog):
         "task.settled",
     ]
     assert caplog.records[-1].task_id == "task_1"
+
+
+@one_loop
+async def test_what_of_ohm_json_is_not_honoured_is_logged_once_when_an_ohm_opens(tmp_path):
+    for config, level, said in (
+        ({"zzz": 1, "subagentBackend": "none"}, "warning", "'zzz' is not a known key"),
+        (tmp_path / "missing.json", "error", "missing.json"),
+    ):
+        lines = structlog.testing.LogCapture()
+        async with Ohm.open(env=HERMETIC, config=config, logger=structlog.wrap_logger(None, processors=[lines])) as ohm:
+            await ohm.run("finder", "look")
+        [line] = [one for one in lines.entries if one["event"].startswith("config.")]
+        assert (line["log_level"], said in line["diagnostic"]) == (level, True)
 
 
 def test_nothing_is_printed_when_nobody_listens():

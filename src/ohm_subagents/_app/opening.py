@@ -25,6 +25,7 @@ from ohm_subagents._tools.live_ui import LiveUi
 from ohm_subagents.contract.ids import Clock
 from ohm_subagents.contract.profile import Profile
 from ohm_subagents.contract.requests import Answer, Request
+from ohm_subagents.contract.result import Err
 from ohm_subagents.contract.spelling import did_you_mean
 
 if TYPE_CHECKING:
@@ -190,7 +191,19 @@ async def opened_engine(options: OpenOptions) -> AsyncGenerator[Engine]:
             link=link,
         ) as engine,
     ):
+        _log_config(engine)
         yield engine
+
+
+def _log_config(engine: Engine) -> None:
+    """Log what of ohm.json is not honoured as written: the program may never read `Ohm.diagnostics`."""
+    loaded, log = engine.assembly.loaded, engine.assembly.sources.logger
+    if isinstance(loaded, Err):
+        log.error("config.not_loaded", diagnostic=str(loaded.err_value))
+        return
+    for told in loaded.ok_value.diagnostics:
+        write = log.info if told.severity == "info" else log.warning
+        write("config.diagnostic", subject=told.subject, diagnostic=told.text)
 
 
 def _sources(options: OpenOptions, engine: Callable[[], Engine]) -> Sources:
