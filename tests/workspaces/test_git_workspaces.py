@@ -233,6 +233,9 @@ async def test_a_full_disk_is_one_sentence_and_leaves_nothing(tmp_path):
     )
     assert done.stdout.decode().splitlines()[1].endswith("unable to write file 'big'.")
     assert done.stdout.decode().splitlines()[2] == "['cache', 'clones'] True"
+    refused, seen, again = done.stdout.decode().replace(f"{small}", "<small>").splitlines()[3:]
+    assert refused.endswith("unable to write file <small>/project/.git/ohm-landing/new/big.")
+    assert (seen, again) == ("True one False", "clean two")
 
 
 @pytest.mark.slow
