@@ -35,3 +35,4 @@ def sandbox_lines() -> Iterator[str]:
         if machine.mechanism == "bubblewrap"
         else f"{MISSING} the network is on or off as a whole: only bubblewrap keeps programs to servers"
     )
+    yield f"{MISSING} the limits of `sandboxRules` are those of each process: nothing limits all of a command together"
