@@ -9,9 +9,11 @@ from model_server import ModelServer, Say, Status
 
 from ohm_subagents import ErrorCode, Ohm
 from ohm_subagents._config.jsonc import parse_jsonc
+from ohm_subagents.backends.in_process.hooks import ohm_models
 from ohm_subagents.backends.in_process.providers import builtin_model_specs
 from ohm_subagents.contract import Err, ModelPattern, Ok
 from ohm_subagents.contract.services import CompatibleModel, CompatibleProvider
+from ohm_subagents.plugin import BackendContext
 from ohm_subagents.testing import HERMETIC
 
 pytestmark = pytest.mark.anyio
@@ -219,3 +221,11 @@ async def test_a_key_of_a_letter_is_not_cut_out_of_words():
         config["providers"]["acme"]["baseUrl"] = server.url
         error = (await ran({**HERMETIC, "ACME_KEY": "k"}, "acme/m", config)).err_value
     assert "fake failure" in error.message
+
+
+def test_a_service_of_ohm_json_takes_the_place_of_the_provider_of_its_name():
+    ours = CompatibleProvider(name="openai", base_url="http://127.0.0.1:9/v1")
+    offered = [*ohm_models(BackendContext(providers=(ours,), env=KEYS))]
+    (spec,) = (one for one in offered if one.provider == "openai")
+    assert spec is offered[0]
+    assert {one.provider for one in offered} > {"anthropic", "google"}

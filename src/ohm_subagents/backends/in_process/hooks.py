@@ -33,7 +33,8 @@ def ohm_models(context: BackendContext) -> Iterable[ModelSpec]:
     known = builtin_model_specs(context.env, listed)
     names = {spec.provider for spec in known}
     yield from custom_model_specs((*ours, *(one for one in listed if one.name not in names)), context.env)
-    yield from known  # what models.json lists under one of their names only says more of it
+    taken = {one.name for one in ours}  # a service of the user takes the place of the one that is known by its name
+    yield from (spec for spec in known if spec.provider not in taken)  # of which models.json only says more
 
 
 @hookimpl
