@@ -104,7 +104,7 @@ def test_what_is_known_of_a_task_is_a_line_each(failed) -> None:
         "resumed from": "task_0",
         "started by": "task_p",
         "backend": "test-backend",
-        "route": "provider unavailable, model unavailable, runtime test-backend, route test-backend",
+        "route": "runtime test-backend, route test-backend",
         "created": "1970-01-01 00:00:00 UTC, 2m ago",
         "worked": "3.0s in 1 run",
         "usage": "$0.5000 · 2 requests · 900 tokens in (0 cached), 100 out · 1 tool call",
@@ -138,7 +138,7 @@ def test_facts_carry_no_escape_sequences(running) -> None:
 def test_a_long_fact_goes_on_below_its_beginning(succeeded) -> None:
     lines = task_fact_lines(succeeded("done"), now_ms=0, width=40)
     [at] = [number for number, line in enumerate(lines) if line.startswith("route")]
-    assert lines[at : at + 2] == ["route         provider unavailable,", " " * 14 + "model unavailable, runtime"]
+    assert lines[at : at + 2] == ["route         runtime test-backend,", " " * 14 + "route test-backend"]
     assert max(map(len, lines)) <= 40
 
 

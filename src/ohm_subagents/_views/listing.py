@@ -18,6 +18,7 @@ from ohm_subagents._views.theme import PLAIN
 from ohm_subagents._views.tree import status_marker
 from ohm_subagents._views.verification import verification_lines
 from ohm_subagents._views.work_facts import CONCERN_MARKS
+from ohm_subagents.contract.task import UNAVAILABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -131,7 +132,8 @@ def _place(task: Task, where: str) -> Iterator[tuple[str, str]]:
         yield "started by", task.assignment.parent
     yield "backend", task.assignment.backend
     route = task.route
-    yield "route", f"provider {route.provider}, model {route.model}, runtime {route.runtime}, route {route.route}"
+    led = (("provider", route.provider), ("model", route.model), ("runtime", route.runtime), ("route", route.route))
+    yield "route", ", ".join(f"{name} {value}" for name, value in led if value != UNAVAILABLE)
     if route.served_model and route.served_model != route.model:
         yield "served model", route.served_model
     if route.models_used:
