@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from ohm_subagents._views.transcript import Transcript, transcript_lines
     from ohm_subagents._views.tree import status_marker
     from ohm_subagents._views.verification import check_text, verified_line
+    from ohm_subagents._views.waits import awaited_text
     from ohm_subagents._views.work_facts import CONCERNS, Concern, concern_of, quiet_ms, state_text
 
 __all__ = [
@@ -67,6 +68,7 @@ __all__ = [
     "answer_text",
     "arguments_in",
     "assistant_text",
+    "awaited_text",
     "brief_lines",
     "call_line",
     "calls_of",
@@ -145,6 +147,7 @@ __getattr__, __dir__ = lazy_names(
         "_views.transcript": "Transcript transcript_lines",
         "_views.tree": "status_marker",
         "_views.verification": "check_text verified_line",
+        "_views.waits": "awaited_text",
         "_views.work_facts": "CONCERNS Concern concern_of quiet_ms state_text",
     },
 )

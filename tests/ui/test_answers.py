@@ -22,6 +22,7 @@ async def test_the_list_has_all_tasks_newest_first_with_their_numbers(played):
         "waiting": 1,
         "stuck": 0,
     }
+    assert (await got(client, f"/api/tasks/{ids['lead']}"))["counts"] == page["counts"]
     assert page["profiles"] == ["finder", "oracle", "task"]
     assert page["used"]["cost"] == "$0.0052"
     rows = {row["id"]: row for row in page["tasks"]}

@@ -225,6 +225,15 @@ def test_of_many_rows_only_those_in_sight_are_drawn(chromium, see, tmp_path):
         page.get_by_role("button", name="1 waiting for your answer").click()
         see(page.get_by_role("heading", level=1)).to_contain_text("Rewrite the changelog for readers")
         assert page.get_by_role("treeitem").count() < 60
+        amiss = page.get_by_role("list", name="Failed and stuck")
+        see(amiss).to_contain_text("finder · Find texts without a translation")
+        see(amiss).to_contain_text("Anthropic answered 503 three times.")
+        amiss.get_by_role("link").first.click()
+        see(page.get_by_role("heading", level=1)).to_contain_text("Find texts without a translation")
+        page.get_by_role("button", name="stuck").click()
+        see(page.get_by_text("Stuck: nothing has come for")).to_be_visible()
+        page.get_by_role("button", name="10 failed").click()
+        see(page.locator(".failure")).to_contain_text("Run it again later")
         assert page.faults == []
 
 

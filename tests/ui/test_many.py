@@ -92,10 +92,13 @@ async def test_one_that_does_nothing_for_long_is_stuck_unless_it_waits_for_anoth
         hand.tell(task, TextDelta(text="I work."))
         await store.flush()
         pictures = Pictures(store, clock)
-        tree = (await pictures.picture("root")).unwrap()["tree"]
+        picture = (await pictures.picture("root")).unwrap()
+        tree = picture["tree"]
         listed = (await pictures.page(Filters(), offset=0, limit=9))["tasks"]
         stuck = await pictures.page(Filters(statuses=frozenset({"stuck"})), offset=0, limit=9)
     assert ([row["id"] for row in stuck["tasks"]], stuck["counts"]["stuck"]) == (["quiet"], 1)
+    assert picture["counts"] == stuck["counts"]
+    assert [row["last"] for row in tree if row["is_stuck"]] == ["Waits for its model."]
     for rows in (tree, listed):
         assert {row["id"]: row["is_stuck"] for row in rows} == {"root": False, "quiet": True, "busy": False}
         assert {row["id"] for row in rows if row["progress_ms"] is None} == {"root"}

@@ -53,6 +53,8 @@ class TaskPicture(TypedDict):
     """The task."""
     tree: list[TreeRow]
     """All tasks of the same start, each below the one that started it, in the order of their starts."""
+    counts: Counts
+    """These tasks by status, counted as in the list."""
     spans: list[Span]
     """The timeline of the tree, by task and time."""
     requests: list[Asked]

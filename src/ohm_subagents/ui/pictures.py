@@ -9,7 +9,7 @@ from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.usage import NOTHING_USED
 from ohm_subagents.ui.answers import CostLine, CostPage, ExportData, RowsChanged, TaskPage, TaskPicture, TranscriptPage
 from ohm_subagents.ui.readings import Readings
-from ohm_subagents.ui.registry import Registry
+from ohm_subagents.ui.registry import Registry, counts_of
 from ohm_subagents.ui.rows import asked_of, detail_of, left_of, row_of, tree_row_of, used_by, used_of, work_of
 from ohm_subagents.ui.shapes import Work
 from ohm_subagents.views import cost_rows, one_line
@@ -83,9 +83,7 @@ class Pictures:
         """Return what is amiss with the tasks that run."""
         found: dict[TaskId, Concern] = {}
         for task in self.registry.unsettled:
-            work = await self._work(task)
-            if work["asks"] or work["is_stuck"]:
-                found[task.id] = "waiting" if work["asks"] else "stuck"
+            found |= _concern(task.id, await self._work(task))
         return found
 
     async def rows(self, tasks: Iterable[ListedTask]) -> list[Row]:
@@ -134,13 +132,16 @@ class Pictures:
         rows: list[TreeRow] = []
         spans: list[Span] = []
         asked: list[Asked] = []
+        concerns: dict[TaskId, Concern] = {}
         chosen: tuple[Row, Reading] | None = None
         for listed, depth in tree:
             read = await self.readings.of(listed.id, is_settled=listed.is_terminal)
             if isinstance(read, Err):
                 continue
             reading = read.ok_value
-            row, task = self._row_with(listed, self._work_of(reading)), reading.task
+            work, task = self._work_of(reading), reading.task
+            row = self._row_with(listed, work)
+            concerns |= _concern(listed.id, work)
             children = len(self.registry.children(listed.id))
             rows.append(tree_row_of(row, task, depth=depth, children=children, now_ms=self.now()))
             spans += reading.timeline.spans
@@ -156,6 +157,7 @@ class Pictures:
             TaskPicture(
                 task=detail_of(row, reading.task, now_ms=self.now(), can_send=can_send),
                 tree=rows,
+                counts=counts_of([listed for listed, _ in tree], concerns),
                 spans=spans,
                 requests=sorted(asked, key=lambda one: one["asked_ms"]),
                 cost=used_by(listed for listed, _ in tree),
@@ -211,6 +213,11 @@ class Pictures:
             return found.err_value
         message = f"Task '{task_id}' cannot be read."
         return OhmError(code=ErrorCode.UNKNOWN_TASK_ID, message=message, advice="Ask again.")
+
+
+def _concern(task_id: TaskId, work: Work) -> dict[TaskId, Concern]:
+    """Return what is amiss with a task, by its id; nothing if nothing is."""
+    return {task_id: "waiting" if work["asks"] else "stuck"} if work["asks"] or work["is_stuck"] else {}
 
 
 def _seen(work: Work) -> tuple[object, ...]:

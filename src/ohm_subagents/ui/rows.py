@@ -10,6 +10,7 @@ from ohm_subagents.ui.markup import markup
 from ohm_subagents.ui.shapes import Asked, Detail, Fact, Failure, Row, TreeRow, Used, Work
 from ohm_subagents.ui.words import last_words, request_words
 from ohm_subagents.views import (
+    awaited_text,
     concern_of,
     cost_text,
     elapsed_ms,
@@ -58,12 +59,14 @@ def work_of(task: Task, timeline: Timeline | None, children: Iterable[ListedTask
     """Return how a task gets on; a settled one needs no timeline. One that waits for `children` is not stuck."""
     is_held = timeline is not None and timeline.is_held
     is_busy = task.status == "running" and not is_held and all(child.is_terminal for child in children)
+    is_stuck = concern_of(task, now_ms=now_ms, is_patient=not is_busy) == "stuck"
+    spans = [] if timeline is None else timeline.spans
     return Work(
         asks=len(task.requests),
         error="" if task.error is None else one_line(task.error.message),
-        last=last_words(task, [] if timeline is None else timeline.spans),
+        last=awaited_text(task) if is_stuck else last_words(task, spans),
         progress_ms=(task.activity.progress_ms or task.started_ms) if is_busy else None,
-        is_stuck=concern_of(task, now_ms=now_ms, is_patient=not is_busy) == "stuck",
+        is_stuck=is_stuck,
     )
 
 

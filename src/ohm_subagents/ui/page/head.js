@@ -1,22 +1,24 @@
 // The head of a task: what it is, how it stands, what it used.
 import { taskPath } from "./address.js";
 import { fill, node } from "./dom.js";
-import { concern, fact, mark } from "./marks.js";
+import { amiss, concern, fact, mark } from "./marks.js";
 import { exported } from "./source.js";
-import { elapsed, instant } from "./words.js";
+import { clock, elapsed, instant, silence } from "./words.js";
 
 export class Head {
   constructor(cancel) {
     this.name = node("h1", { tabindex: "-1" });
     this.facts = node("p", { class: "sums" });
     this.failure = node("div", { class: "failure", hidden: true });
+    this.stuck = node("p", { class: "stuck-note", hidden: true });
+    this.others = node("ul", { class: "others", "aria-label": "Failed and stuck" });
     this.more = node("dl", { class: "facts" });
     const copy = node("button", { type: "button", class: "small", hidden: exported, onclick: () => this.copy() }, "Copy link");
     this.copied = copy;
     this.export = node("a", { class: "button small", hidden: exported, download: "" }, "Export");
     this.element = node("header", { class: "task-head" },
       exported ? null : node("a", { class: "back", href: "/" }, "‹ Tasks"),
-      node("div", { class: "title-line" }, this.name, copy, this.export, cancel), this.facts, this.failure,
+      node("div", { class: "title-line" }, this.name, copy, this.export, cancel), this.facts, this.failure, this.stuck, this.others,
       node("details", { class: "more" }, node("summary", {}, "All about this task"), this.more));
   }
 
@@ -53,6 +55,15 @@ export class Head {
     fill(this.facts, node("span", { class: `pill ${task.status}` }, task.status), concern(task),
       fact(elapsed(task), ""), task.model && fact(task.model, ""), fact(task.used.tokens, ""), fact(task.used.cost, ""),
       tree.length > 1 && cost.cost ? fact(cost.cost, `for all ${tree.length} tasks`) : null, left && fact(left, "left"),
-      task.where && fact(task.where, ""), fact(instant(task.created_ms), "started"));
+      task.where && node("span", { title: "The process that runs this task" }, fact(task.where, "")),
+      fact(instant(task.created_ms), "started"));
+    fill(this.others, amiss(tree, task.id));
+    this.others.hidden = !this.others.children.length;
+    const silent = exported ? 0 : silence(task);
+    this.stuck.hidden = !silent;
+    if (silent) {
+      fill(this.stuck, node("b", {}, `Stuck: nothing has come for ${clock(silent)}.`), ` ${task.last} `,
+        "“Cancel task” stops it; a follow-up reaches it once the call that it is in has ended.");
+    }
   }
 }

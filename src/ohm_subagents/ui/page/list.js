@@ -63,7 +63,8 @@ export class ListView {
   show(found) {
     this.bar.count(found);
     fill(this.sums, fact(found.total.toLocaleString("en"), found.total === 1 ? "task" : "tasks"),
-      fact(found.counts.running ?? 0, "running"), fact(found.used.cost, ""), fact(found.used.tokens, ""));
+      fact(found.counts.running ?? 0, "running"), fact(found.used.cost, ""), fact(found.used.tokens, ""),
+      found.total ? node("span", {}, "Open a task to answer it, to send it a follow-up or to cancel it.") : null);
     this.nothing.hidden = found.total > 0;
     this.nothing.textContent = Object.keys(filters()).length
       ? "No task is like that. Esc clears the filters."
@@ -105,7 +106,7 @@ export class ListView {
       node("a", { class: "what", href: taskPath(task.id) },
         task.parent && node("span", { class: "below" }, "↳"), titled(task)),
       node("span", { class: "doing" }, concern(task), task.error || task.last),
-      node("span", { class: "where" }, task.where),
+      node("span", { class: "where", title: task.where ? "The process that runs this task" : null }, task.where),
       node("span", { class: "model" }, task.model),
       node("span", { class: "number took" }, elapsed(task)),
       node("span", { class: "number tokens" }, task.tree.tokens),

@@ -46,7 +46,7 @@ function navigation(View) {
     : [["Tasks", "/", ListView], ["Cost", "/cost", CostView]];
   fill(document.querySelector("nav"), pages.map(([name, href, page]) =>
     node("a", { href, "aria-current": View === page ? "page" : false }, name)),
-  node("button", { type: "button", class: "link help-button", "aria-label": "Keys" }, "?"));
+  node("button", { type: "button", class: "link help-button", "aria-label": "Keys" }, node("kbd", {}, "?"), "keys"));
 }
 
 document.addEventListener("click", (event) => {

@@ -1,8 +1,10 @@
 // The pieces that lists, trees and heads share: a mark for each state, and facts in a line.
+import { taskPath } from "./address.js";
 import { node } from "./dom.js";
 import { MARKS, clock, silence, stateOf } from "./words.js";
 
 const STATE_NAMES = { held: "waits for an answer" };
+const NOTICED = 4;
 
 /** Make the mark of a row's state; those who listen hear it as a word. */
 export function mark(row) {
@@ -27,4 +29,12 @@ export function titled(row) {
 /** Make a number with its name, such as `12 running`. */
 export function fact(value, name) {
   return value === "" || value == null ? null : node("span", { class: "fact" }, node("b", {}, value), ` ${name}`);
+}
+
+/** Lead to the other tasks of a tree that have failed or are stuck, each with its reason. */
+export function amiss(tree, id) {
+  const rows = tree.filter((row) => row.id !== id && (row.status === "failed" || stateOf(row) === "stuck"));
+  const shown = rows.slice(0, NOTICED).map((row) => node("li", {}, mark(row), node("a", { href: taskPath(row.id) },
+    [row.profile, row.description].filter(Boolean).join(" · ")), concern(row), row.error || row.last));
+  return rows.length > NOTICED ? [...shown, node("li", {}, `… and ${rows.length - NOTICED} more in the tree`)] : shown;
 }

@@ -4,7 +4,11 @@ import { node, say } from "./dom.js";
 import { act } from "./source.js";
 import { duration, now } from "./words.js";
 
-const APPROVALS = [["call", "Approve once"], ["task", "for this task"], ["always", "always"]];
+const APPROVALS = [
+  ["call", "Approve once", "This call only"],
+  ["task", "For this task", "This call, and the same call later in this task and in those below it"],
+  ["always", "Always", "This call, and the same call in every task from now on"],
+];
 
 export class Requests {
   constructor(answered) {
@@ -67,8 +71,8 @@ function approval(answer) {
   const reason = node("input", { type: "text", "aria-label": "Reason for a denial", placeholder: "Reason, if you deny it" });
   const deny = () => answer({ answer: "deny", text: reason.value });
   return node("div", { class: "answers" },
-    APPROVALS.map(([scope, label], at) => node("button", { type: "button", class: at ? "" : "primary",
-      "aria-label": at ? `Approve ${label}` : label, onclick: () => answer({ answer: "approve", scope }) }, label)),
+    APPROVALS.map(([scope, label, title], at) => node("button", { type: "button", class: at ? "" : "primary", title,
+      "aria-label": at ? `Approve ${label.toLowerCase()}` : label, onclick: () => answer({ answer: "approve", scope }) }, label)),
     reason, node("button", { type: "button", class: "danger", onclick: deny }, "Deny"));
 }
 

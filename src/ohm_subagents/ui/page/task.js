@@ -8,6 +8,7 @@ import { Steer } from "./steer.js";
 import { follow, paced } from "./stream.js";
 import { Transcript } from "./transcript.js";
 import { Tree } from "./tree.js";
+import { silence } from "./words.js";
 
 export class TaskView {
   title = "Task";
@@ -93,6 +94,9 @@ export class TaskView {
   }
 
   tick() {
+    const stuck = this.tree.tree.filter((row) => silence(row)).length;
+    if (stuck !== this.stuck) this.renew(); // it gets stuck without an event, and the server counts
+    this.stuck = stuck;
     this.tree.tick();
     this.head.tick();
   }

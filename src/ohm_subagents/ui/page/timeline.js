@@ -105,11 +105,17 @@ export function spanColours() {
   return { ...Object.fromEntries(found), text: style.getPropertyValue("--muted").trim() };
 }
 
+const MEANT = {
+  wait: "It waits for an answer, for a free slot or for a provider that asked to slow down",
+  guard: "A guard against loops or costs has warned the task, or ended it",
+  queued: "It waits for its turn",
+};
+
 /** Make the key to the colours. */
 export function legend() {
   const kinds = Object.entries(KINDS).filter(([kind]) => kind !== "run");
   return node("p", { class: "legend", "aria-hidden": "true" },
-    kinds.map(([kind, name]) => node("span", { class: "key", "data-kind": kind }, name)));
+    kinds.map(([kind, name]) => node("span", { class: "key", "data-kind": kind, title: MEANT[kind] }, name)));
 }
 
 /** Return the size of a canvas as the style has it. The first look after a change costs a layout. */

@@ -3,7 +3,7 @@ import { fill, node } from "./dom.js";
 import { concern, mark } from "./marks.js";
 import { Scroller } from "./scroller.js";
 import { Timeline, legend, measured, spanColours, spanText } from "./timeline.js";
-import { counted, elapsed, silence, stateOf } from "./words.js";
+import { counted, elapsed, stateOf } from "./words.js";
 
 const DEEPEST = 6;
 
@@ -38,6 +38,7 @@ export class Tree {
 
   show(picture, id) {
     this.tree = picture.tree;
+    this.counts = picture.counts;
     this.id = id;
     this.timeline.take(picture.tree, picture.spans);
     this.element.classList.toggle("alone", this.tree.length === 1);
@@ -49,14 +50,17 @@ export class Tree {
 
   /** Say how the whole start stands, and lead to those that need somebody. */
   sum() {
-    const states = Map.groupBy(this.tree, stateOf), stuck = this.tree.filter((row) => silence(row));
-    const jump = (rows, text) => rows?.length ? node("button", { type: "button", class: "link concern",
-      "data-task": rows[0].id }, text) : null;
+    const counts = this.counts;
+    const jump = (state, text, look) => {
+      const first = counts[state] ? this.tree.find((row) => stateOf(row) === look) : null;
+      return first && node("button", { type: "button", class: `link ${state === "failed" ? "failed" : "concern"}`,
+        "data-task": first.id }, `${counts[state]} ${text}`);
+    };
     fill(this.sums, node("b", {}, counted(this.tree.length, "task")),
-      ["running", "queued", "succeeded", "failed", "cancelled"].filter((state) => states.has(state)).map((state) =>
-        node("span", { class: `fact ${state}` }, `${states.get(state).length} ${state}`)),
-      jump(states.get("held"), `${states.get("held")?.length} waiting for your answer`),
-      jump(stuck, `${stuck.length} stuck`));
+      ["running", "queued", "succeeded", "cancelled"].filter((state) => counts[state]).map((state) =>
+        node("span", { class: `fact ${state}` }, `${counts[state]} ${state}`)),
+      jump("failed", "failed", "failed"), jump("waiting", "waiting for your answer", "held"),
+      jump("stuck", "stuck", "stuck"));
   }
 
   row(index) {

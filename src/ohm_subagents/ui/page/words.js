@@ -1,6 +1,6 @@
 // Durations and marks, in the words of the terminal.
 
-export const MARKS = { succeeded: "✓", failed: "✕", cancelled: "○", queued: "…", running: "", held: "?" };
+export const MARKS = { succeeded: "✓", failed: "✕", cancelled: "○", queued: "…", running: "", held: "?", stuck: "!" };
 export const STATUSES = ["running", "waiting", "stuck", "queued", "succeeded", "failed", "cancelled"];
 export const KINDS = { model: "model request", tool: "tool call", wait: "wait", guard: "guard", queued: "queued", run: "run" };
 const SILENT_MS = 30_000;
@@ -50,9 +50,10 @@ export function elapsed(row) {
   return row.ended_ms === null ? clock(now() - (row.started_ms ?? row.created_ms)) : duration(row.elapsed_ms);
 }
 
-/** Return `held` for a task that waits for an answer, else its status. */
+/** Return `held` for a task that waits for an answer, `stuck` for one without progress, else its status. */
 export function stateOf(row) {
-  return row.asks && row.status === "running" ? "held" : row.status;
+  if (row.asks && row.status === "running") return "held";
+  return silence(row) ? "stuck" : row.status;
 }
 
 /** Return how long a task has been stuck; 0 for one that is not. */
