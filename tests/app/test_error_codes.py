@@ -21,7 +21,7 @@ from surface import item, mounted
 from ohm_subagents import Approve, ErrorCode, Limits, Ohm, OhmError
 from ohm_subagents._orchestrator import elsewhere
 from ohm_subagents.contract import AnswerAwaited, Profile, Request, Start, ToolEnded, ToolStarted
-from ohm_subagents.plugin import PluginInvalidError, Tool, ToolCall, ToolPolicy, ToolSuiteSpec, hookimpl
+from ohm_subagents.plugin import Capability, PluginInvalidError, Tool, ToolCall, ToolPolicy, ToolSuiteSpec, hookimpl
 from ohm_subagents.serve import serve
 from ohm_subagents.shell.process import Launch, Supervisor
 from ohm_subagents.testing import HERMETIC, ScriptedBackend, Step, quick_ohm
@@ -62,6 +62,19 @@ async def asked_for(**options):
     backend = ScriptedBackend(default=Step(text="done"))
     async with Ohm.open(env=HERMETIC, config={"subagentBackend": backend.id}, plugins=[backend]) as ohm:
         return (await ohm.run("finder", "p", **options)).err_value
+
+
+async def unchecked():
+    """A required check of what works on another machine: nothing runs."""
+    backend = ActingBackend(never, capabilities=frozenset({Capability.ATTACHES}))
+    async with Ohm.open(env=HERMETIC, config={"subagentBackend": backend.id}, plugins=[backend]) as ohm:
+        error = (await ohm.run("finder", "p", accept={"checks": ["file: a"], "require": True})).err_value
+    assert not backend.requests
+    return error
+
+
+async def never(_request, _sink):
+    return "done"
 
 
 async def served(**options):
@@ -468,6 +481,7 @@ TRIGGERS = {
     ErrorCode.LANDING_CONFLICT: lambda: unlandable(by_user=True),
     ErrorCode.NOTHING_TO_LAND: lambda: unlandable(by_user=False),
     ErrorCode.CHECKS_FAILED: lambda: asked_for(accept={"checks": ["file: absent.md"], "require": True}),
+    ErrorCode.CHECKS_UNSUPPORTED: unchecked,
     ErrorCode.SANDBOX_UNAVAILABLE: lambda: asked_for(sandbox="required"),
     ErrorCode.OWNED_ELSEWHERE: owned_by_another,
     ErrorCode.SERVER_UNREACHABLE: served,

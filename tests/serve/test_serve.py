@@ -174,6 +174,19 @@ async def test_a_prompt_that_is_no_text_is_refused_as_without_a_server(desk, bad
 
 
 @real_clocks_slow_on_trio
+async def test_checks_of_a_task_of_a_server_run_there(desk):
+    async def writing(request, _sink):
+        (request.cwd / "out.md").write_text("done\n")
+        return "done"
+
+    checks = {"checks": ["file: out.md", "run: grep -q done out.md"], "require": True}
+    async with desk.server(), desk.acting(writing, env=desk.env | {"PATH": os.environ["PATH"]}) as ohm:
+        assert (await ohm.run("finder", "write", accept=checks)).unwrap().verified == "passed"
+        checks["checks"].append("file: absent")
+        assert (await ohm.run("finder", "write", accept=checks)).unwrap_err().code == ErrorCode.CHECKS_FAILED
+
+
+@real_clocks_slow_on_trio
 async def test_a_configuration_that_cannot_be_read_is_told_and_not_taken_for_another_store(desk):
     missing = desk.directory / "nofile.json"
     async with desk.server(), desk.program(config=missing) as ohm:

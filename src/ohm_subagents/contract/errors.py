@@ -154,6 +154,9 @@ class ErrorCode(StrEnum):
         "One of the four clocks of a run ran out, or its backend was not ready within ten minutes.",
     )
     CHECKS_FAILED = _code("task_checks_failed", Category.RUNTIME, "The outcome did not pass checks that are required.")
+    CHECKS_UNSUPPORTED = _code(
+        "checks_unsupported", Category.RUNTIME, "Checks that are required cannot run where the backend works."
+    )
     FINALIZE_MISSING = _code(
         "task_finalize_missing",
         Category.RUNTIME,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ohm_subagents._config.tool_rules import has_tool
 from ohm_subagents._orchestrator.admission.call_tools import rules_in_force
+from ohm_subagents._plugins.backends.interface import Capability
 from ohm_subagents.contract.call_rules import RULED_TOOL
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 
@@ -17,13 +18,20 @@ if TYPE_CHECKING:
 
 
 def refused_check(settings: Settings, resolved: ResolvedProfile, unattended: Unattended | None) -> OhmError | None:
-    """Return why a command among the checks of an item may not run; None if all may.
+    """Return why the checks of an item cannot run, or why a command among them may not; None if all may.
 
+    Where a backend works on another machine, none runs; if they are required, no answer could ever be a success.
     A rule that denies a command of `bash` denies it to every check, whoever has written that, and so do ohm.json and
     the task above where they deny `bash` as a whole. What a model has written is a command of `bash` in every way: it
     also needs the tool, and nobody is asked about it.
     """
-    accept = settings.accept
+    accept, spec = settings.accept, settings.spec
+    if accept is not None and accept.require and spec is not None and Capability.ATTACHES in spec.capabilities:
+        return OhmError(
+            code=ErrorCode.CHECKS_UNSUPPORTED,
+            message=f"The checks are required, and backend '{spec.id}' works where they cannot run.",
+            advice="Choose a backend of this machine, or leave out `require`: then they are `not_run`, and say why.",
+        )
     commands = () if accept is None else tuple(one for one in accept.checks if one.kind == "run")
     for check in commands:
         why = _denial(check, settings, resolved, unattended)
