@@ -140,7 +140,7 @@ def title(harmful):
 
 
 def _sent(text):
-    return text.encode(errors="replace").decode()  # half a character is no prompt
+    return text.encode(errors="replace").decode().replace("\0", "")  # half a character, or a NUL, is no prompt
 
 
 @pytest.fixture(scope="module")
