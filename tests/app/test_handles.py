@@ -56,12 +56,13 @@ async def test_a_follow_up_is_the_next_run_and_sees_the_first():
 
 async def test_a_handle_cancels_its_task_once():
     async with quick_ohm(Step(gate=anyio.Event())) as ohm:
-        handle = await ohm.start("finder", "look")
+        handle = await ohm.start("finder", "Where is login?")
         await anyio.wait_all_tasks_blocked()
 
         assert await handle.cancel() is True
         assert await handle.cancel() is False
-        assert (await handle.wait()).err_value.code == ErrorCode.TASK_ABORTED
+        error = (await handle.wait()).err_value
+        assert (error.code, error.message) == (ErrorCode.TASK_ABORTED, "Cancelled Finder: Where is login?")
 
 
 async def test_the_events_of_a_task_are_the_past_then_the_present_and_end_with_it():

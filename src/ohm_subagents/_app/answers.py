@@ -96,4 +96,5 @@ def _goes_on(task: Task) -> OhmError:
 
 
 def _cancelled(summary: str, task_id: str) -> OhmError:
-    return OhmError(code=ErrorCode.TASK_ABORTED, message=f"{summary.rstrip('.')}.", task_id=task_id)
+    is_ended = summary.endswith((".", "?", "!", "…"))
+    return OhmError(code=ErrorCode.TASK_ABORTED, message=summary if is_ended else f"{summary}.", task_id=task_id)
