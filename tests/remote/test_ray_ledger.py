@@ -92,3 +92,21 @@ async def test_a_run_whose_runner_was_cut_off_before_it_died_goes_on_elsewhere_w
     assert error.code == ErrorCode.BUDGET_EXCEEDED
     assert act.granted <= used <= MOST
     assert lookup.memory.state == b'{"budgets":{},"runs":{}}'
+
+
+async def test_what_a_ledger_granted_to_a_cancelled_run_whose_runner_is_cut_off_counts(tmp_path):
+    act, log, lookup = Mortal(3, is_open=False), EventLog(), Lookup()
+    async with anyio.create_task_group() as group:
+        here = PooledRunners(group, act, TOLD.capabilities, "told", lookup)
+        async with pool(log, here=here, ledger=lookup, cancel_s=0.05, env=kept_in(tmp_path)) as (ohm, _):
+            handle = await ohm.start("finder", "p", budget=Budget(requests=MOST))
+            await log.until(lambda _task, event: isinstance(event, TextDelta))
+            for one in here.hosted.values():
+                one.is_cut.set()
+            act.goes_on.set()
+            await act.has_died.wait()  # what the ledger has granted, its program has not heard of
+            assert await handle.cancel()
+        used = next(task for task, _ in reversed(log.entries) if task.id == handle.id).activity.usage.requests
+        group.cancel_scope.cancel()
+    assert act.granted == used == 3
+    assert lookup.memory.state == b'{"budgets":{},"runs":{}}'

@@ -92,7 +92,7 @@ class PooledRunners:
 
 
 @asynccontextmanager
-async def pool(*more, settings=None, env=HERMETIC, here=None, providers=None, ledger=None, **options):
+async def pool(*more, settings=None, env=HERMETIC, here=None, providers=None, ledger=None, cancel_s=10.0, **options):
     """An `Ohm` whose backend is a pool of runners here, and the runners; a `ledger` is asked after 50 ms of silence."""
     async with anyio.create_task_group() as group:
         services = ()
@@ -103,7 +103,7 @@ async def pool(*more, settings=None, env=HERMETIC, here=None, providers=None, le
             here.options, here.services = given, services
             if ledger is not None:
                 given = given.model_copy(update={"ledger_after_ms": 50})
-            patience = Patience(retry_s=0, lost_s=0)
+            patience = Patience(retry_s=0, lost_s=0, cancel_s=cancel_s)
             async with open_pool(here, given, services=services, patience=patience, ledger=ledger) as backend:
                 yield backend
 

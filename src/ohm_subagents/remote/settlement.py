@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import anyio
+
 from ohm_subagents.contract.usage import NOTHING_USED
 from ohm_subagents.contract.wire import AskLeft, AskMessage, CaughtUp, RequestAsked, ResultReported
 from ohm_subagents.plugin import Err, ErrorCode, Ok, UsageAdded
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Sequence
 
     from ohm_subagents.contract.wire import RunReport
     from ohm_subagents.plugin import OhmError, Result, RunOutput, RunRequest, Sink
@@ -28,6 +30,7 @@ class Settlement:
         self._deposits = deposits
         self._asks = asks
         self._heard_ask = 0
+        self._has_heard_end = False
         self._left: set[int] = set()
         self._unheard = NOTHING_USED
 
@@ -71,6 +74,7 @@ class Settlement:
         """Take in what was heard: a run that has caught up has told all but what it asks again."""
         if self._deposits is None:
             return
+        self._has_heard_end |= any(isinstance(one, ResultReported) for one in reports)
         asks = self._deposits.unsettled(self._key)
         asked = [one.ask for one in reports if isinstance(one, AskMessage)]
         if any(isinstance(one, CaughtUp | ResultReported) for one in reports):
@@ -87,23 +91,40 @@ class Settlement:
         if heard and self._feed is not None and self._deposits is not None:
             self._deposits.settle(self._key, heard, stored=self._feed.stored)
 
-    async def counted(self, result: Result[RunOutput, OhmError], sink: Sink) -> Result[RunOutput, OhmError]:
+    async def counted(
+        self, playing: Awaitable[Result[RunOutput, OhmError]], sink: Sink, cancel_s: float
+    ) -> Result[RunOutput, OhmError]:
         """Return how the run ends, once that is counted which the ledger has granted to it, and nobody will hear of.
 
-        A runner that is cut off from this process, which goes on, asks the ledger too before it is lost.
+        Of one that is cancelled, and whose runner is silent, the ledger has `cancel_s` seconds to tell.
         """
+        try:
+            result = await playing
+        except anyio.get_cancelled_exc_class():
+            if not self._has_heard_end and self._feed is not None and not self._feed.is_left:
+                with anyio.move_on_after(cancel_s, shield=True):
+                    await self._count_unheard(sink, is_lost=True)
+            raise
         is_lost = isinstance(result, Err) and result.err_value.code == ErrorCode.RUNNER_LOST
+        unknown = await self._count_unheard(sink, is_lost=is_lost)
+        return result if unknown is None else Err(unknown)
+
+    async def _count_unheard(self, sink: Sink, *, is_lost: bool) -> OhmError | None:
+        """Count what nobody will hear of; return why that is not known.
+
+        A runner that is cut off from this process, which goes on, asks the ledger too before it `is_lost`.
+        """
         if is_lost and self._deposits is not None and self._deposits.has(self._key):
-            lost = await self.claim()
-            if lost is not None:
-                return Err(lost)
+            unknown = await self.claim()
+            if unknown is not None:
+                return unknown
             unheard = {*self._deposits.unsettled(self._key)} - self._left
             self._unheard = replace(self._unheard, requests=min(self._unheard.requests, len(unheard)))
             if not unheard:
                 self._unheard = NOTHING_USED
         if self._unheard != NOTHING_USED:
             sink.emit(UsageAdded(usage=self._unheard))
-        return result
+        return None
 
 
 def catches_up(reports: Sequence[RunReport]) -> bool:

@@ -84,7 +84,7 @@ class SubmittedRun:
         try:
             run = wire_run(self._request, workspace)
             start = StartRun(run_key=self._key, run=run, ledger_after_s=self._settlement.after_s)
-            return await self._settlement.counted(await self._play(start, 0, cancel_s), self._sink)
+            return await self._settlement.counted(self._play(start, 0, cancel_s), self._sink, cancel_s)
         except WireError as unsayable:
             return Err(OhmError(code=ErrorCode.BACKEND_FAILED, message=str(unsayable)))
 
@@ -95,7 +95,7 @@ class SubmittedRun:
             self._link.send(CancelRun(run_key=self._key))  # or it goes on for nobody
             return Err(lost)
         attach = AttachRun(run_key=self._key, since=since, tells_end=True, ledger_after_s=self._settlement.after_s)
-        return await self._settlement.counted(await self._play(attach, since, cancel_s), self._sink)
+        return await self._settlement.counted(self._play(attach, since, cancel_s), self._sink, cancel_s)
 
     async def _play(self, first: RunMessage, since: int, cancel_s: float) -> Result[RunOutput, OhmError]:
         self._link.open(self._key, self, since=since)

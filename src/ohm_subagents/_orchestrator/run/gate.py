@@ -138,6 +138,7 @@ class RequestGate:
             finally:
                 self._got_through = None
                 self._count_open()  # no usage came: it failed, or was refused
+                self._is_cut = False
                 if self._held is reserved:  # it never went out
                     self._held = None
                     self._ledger.release(reserved)
