@@ -123,10 +123,14 @@ class TestCounted:
             assert (envelope.status, envelope.usage.requests) == ("cancelled", 1)
             await anyio.wait_all_tasks_blocked()
             assert ohm.task(handle.id).activity.usage == USED
-        assert envelope.usage.cost_usd is None, "an envelope that was handed out stays as it is"
 
-    async def test_a_budget_that_is_shared_has_paid_for_the_last_request_of_a_task_that_was_cancelled(self):
+    async def test_a_budget_has_paid_for_the_last_request_of_a_task_below_that_was_cancelled(self):
         async def act(request, sink):
+            if request.prompt == "parent":
+                child = await ohm.start("finder", "child")
+                await out.wait()
+                await child.cancel()
+                await anyio.wait_all_tasks_blocked()
             async with request.gate.request(NEED) as grant:
                 if isinstance(grant, Err):
                     return grant
@@ -137,13 +141,10 @@ class TestCounted:
                     sink.emit(UsageAdded(usage=USED))
 
         out = anyio.Event()
-        async with opened(act, budget={"tokens": 155}) as ohm, anyio.create_task_group() as group:
-            items = [{"id": "finder", "prompt": "p", "description": "d"}] * 2
-            group.start_soon(ohm.call, "task", {"op": "start", "tasks": items})
-            await out.wait()
-            await ohm.handle("task_1").cancel()
-            error = (await ohm.handle("task_2").wait()).unwrap_err()
-        assert error.code == ErrorCode.BUDGET_EXCEEDED
+        async with opened(act, budget={"tokens": 155, "depth": 2, "spawns": 3}) as ohm:
+            error = (await ohm.run("finder", "parent")).unwrap_err()
+            parent = ohm.task(error.task_id)
+        assert (error.code, parent.activity.tree_usage) == (ErrorCode.BUDGET_EXCEEDED, USED)
 
     async def test_a_request_that_waits_for_its_turn_was_not_made(self):
         async def act(request, sink):
