@@ -190,7 +190,7 @@ WRONG = [
     ),
     (
         '{"subagents": {"maxRuning": 3}}',
-        "'subagents.maxRuning' is not known, and is ignored. Did you mean 'maxRunning'? A subagent's entry ",
+        "'subagents.maxRuning' is not known, and is ignored. Did you mean 'maxRunning'? For a subagent ",
     ),
     (
         '{"subagents": {"profiles": {"Permissions": {"model": "a/b"}}}}',

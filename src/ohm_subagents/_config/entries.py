@@ -97,7 +97,7 @@ def _refusal(path: KeyPath, value: JsonValue) -> str:
         return "names no subagent; it is ignored."
     if len(path) == 2 and not isinstance(value, dict):
         advice = meant_key(path[-1], sorted(SETTINGS), SHOWN_BY, OhmConfig)
-        return f"is not known, and is ignored. {advice} A subagent's entry is an object."
+        return f"is not known, and is ignored. {advice} For a subagent of that name it has to be an object."
     return ""
 
 
