@@ -126,7 +126,9 @@ class Chaos:
             await to_thread.run_sync(self._kill, self.chance.choice(("ledger", "runner")))
             await anyio.sleep(self.chance.random())
         async with self.opened() as ohm:
-            self.found["running at the kill"] += sum(not ohm.task(one).is_terminal for one in line.decode().split())
+            self.found["running at the kill"] += sum(
+                not ohm.store.get(one).unwrap().is_terminal for one in line.decode().split()
+            )
             await self._check(ohm, line.decode().split())
 
     async def _go_on_alone(self, ids):
