@@ -44,6 +44,7 @@ async def test_a_directory_that_is_not_plainly_one_is_refused_in_fixed_words(cwd
 async def test_two_dots_within_a_name_are_a_name(tmp_path):
     place = tmp_path / "a..b"
     async with mounted() as surface:
+        place.mkdir()
         await started(surface, item(cwd=place))
 
     assert [request.cwd for request in surface.backend.calls] == [place]
