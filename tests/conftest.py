@@ -21,6 +21,7 @@ import recorded_cases
 import rewriting
 import trio.testing
 from advancing_loop import advancing
+from hypothesis.internal.conjecture import providers
 
 PROJECT = Path(__file__).parents[1] / "pyproject.toml"
 MEMORY = Path("/dev/shm")
@@ -49,6 +50,8 @@ def is_short(config):
 
 def pytest_configure(config):
     hypothesis.settings.load_profile("short" if is_short(config) else "whole")
+    if is_short(config):  # no example from the constants of the sources, all of which each worker would read first
+        providers._get_local_constants = providers.Constants
     declared = tomllib.loads(PROJECT.read_text())["project"]["entry-points"]["ohm_subagents"]
     is_installed = declared.items() <= {(one.name, one.value) for one in entry_points(group="ohm_subagents")}
     if not is_installed and not config.pluginmanager.hasplugin("outside_suites"):
