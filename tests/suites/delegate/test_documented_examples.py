@@ -4,7 +4,7 @@ import pytest
 from model_script import text_of
 from model_server import ModelServer, Say
 from pi_desk import Desk
-from real_pi import NEW, NEWEST, OLD, installed
+from real_pi import NEWEST, OLD, installed
 
 from ohm_subagents import Ohm
 from ohm_subagents.testing import MemoryHost
@@ -102,7 +102,7 @@ def furnish(desk):
 @pytest.fixture(
     params=[
         "in process",
-        *(pytest.param(version, marks=[pytest.mark.real_pi, pytest.mark.slow]) for version in (OLD, NEW, NEWEST)),
+        *(pytest.param(version, marks=[pytest.mark.real_pi, pytest.mark.slow]) for version in (OLD, NEWEST)),
     ]
 )
 def desk(request, tmp_path):

@@ -19,7 +19,6 @@ from ohm_subagents.contract.services import CompatibleModel, CompatibleProvider
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real_pi, pytest.mark.slow, pytest.mark.timeout(120, func_only=True)]
 
-every_version = pytest.mark.parametrize("pi", [OLD, NEW, NEWEST], indirect=True)
 # The newest is here as one file, without what loads extensions.
 with_extensions = pytest.mark.parametrize("pi", [OLD, NEW], indirect=True)
 newest_version = pytest.mark.parametrize("pi", [NEWEST], indirect=True)
@@ -91,8 +90,9 @@ def bench(desk):
     return opened
 
 
-@every_version
-@pytest.mark.parametrize("one_shot", [True, False])
+@pytest.mark.parametrize(
+    ("pi", "one_shot"), [(OLD, True), (NEW, False), (NEWEST, True), (NEWEST, False)], indirect=["pi"]
+)
 async def test_what_a_profile_says_reaches_the_model(desk, bench, one_shot):
     skill = desk.agent / "skills" / "knots" / "SKILL.md"
     skill.parent.mkdir(parents=True)
@@ -125,7 +125,6 @@ async def test_what_a_profile_says_reaches_the_model(desk, bench, one_shot):
     assert runs.told == []
 
 
-@every_version
 async def test_the_key_of_a_profile_is_the_key_that_its_provider_gets(desk, bench):
     (desk.agent / "auth.json").write_text(json.dumps({"acme": {"type": "api_key", "key": "sk-a-login-of-the-user"}}))
     agent = AgentOptions(provider="acme", model="m1", api_key="sk-of-the-profile")
@@ -140,7 +139,6 @@ async def test_the_key_of_a_profile_is_the_key_that_its_provider_gets(desk, benc
     assert runs.told == []
 
 
-@every_version
 async def test_a_key_needs_no_other(bench):
     agent = AgentOptions(provider="acme", model="m1", api_key="sk-of-the-profile")
     async with ModelServer(Say("Yes.")) as server, bench(server) as runs:
@@ -166,7 +164,7 @@ async def test_a_profile_without_tools_gives_none_to_the_model(desk, bench):
     assert server.requests[0].tool_names == []
 
 
-@with_extensions
+@pytest.mark.parametrize("pi", [NEW], indirect=True)
 async def test_the_users_extensions_load_unless_the_profile_says_no(desk, bench):
     (desk.agent / "extensions").mkdir()
     (desk.agent / "extensions" / "shout.ts").write_text(EXTENSION)

@@ -32,7 +32,7 @@ def scripted(asked):
             return Say("It is done: ", asked.prompt)
 
 
-class RealPi(BackendConformance):
+class Place:
     version = ""
 
     @pytest.fixture
@@ -63,19 +63,30 @@ class RealPi(BackendConformance):
         )
 
 
-class TestNewest(RealPi):
+class TestNewest(Place, BackendConformance):
     # The newest is here as one file, without what loads extensions.
     test_an_approved_call_runs_once_and_not_before = None
     test_a_denied_call_never_runs = None
     version = NEWEST
 
+    @pytest.fixture
+    def anyio_backend(self):
+        return "trio"  # the old one is on asyncio
 
-@one_loop  # the two others are on both
-class TestNew(RealPi):
+
+@pytest.mark.anyio
+@one_loop
+class TestNew(Place):
+    """It stays, as the newest does, and loads extensions, by which it asks."""
+
     version = NEW
+    backend = BackendConformance.backend
+    test_an_approved_call_runs_once_and_not_before = BackendConformance.test_an_approved_call_runs_once_and_not_before
+    test_a_denied_call_never_runs = BackendConformance.test_a_denied_call_never_runs
+    test_a_follow_up_sees_the_session = BackendConformance.test_a_follow_up_sees_the_session
 
 
-class TestOld(RealPi):
+class TestOld(Place, BackendConformance):
     # It cannot stay, so it cannot be asked.
     test_an_approved_call_runs_once_and_not_before = None
     test_a_denied_call_never_runs = None

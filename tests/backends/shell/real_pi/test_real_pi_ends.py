@@ -11,13 +11,12 @@ import anyio
 import pytest
 from model_server import Call, ModelServer, Say, Stall
 from pi_desk import gone, said
-from real_pi import NEW, NEWEST, OLD
+from real_pi import NEWEST
 
 from ohm_subagents import ErrorCode, Ohm
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real_pi, pytest.mark.slow, pytest.mark.timeout(120, func_only=True)]
 
-every_version = pytest.mark.parametrize("pi", [OLD, NEW, NEWEST], indirect=True)
 newest_version = pytest.mark.parametrize("pi", [NEWEST], indirect=True)
 HOST = Path(__file__).with_name("real_pi_host.py")
 
@@ -32,7 +31,6 @@ async def cancelled(handle):
     assert (await handle.wait()).err_value.code == ErrorCode.TASK_ABORTED
 
 
-@every_version
 async def test_a_cancel_is_answered_at_once_and_the_model_is_hung_up_on(desk):
     async with ModelServer(Say("I begin. ", Stall())) as server:
         async with desk.ohm(server, graceMs=600_000) as ohm:
@@ -76,6 +74,7 @@ async def test_a_frozen_pi_is_killed_with_all_that_it_has_started(desk):
     assert desk.processes() == []
 
 
+@newest_version
 async def test_a_daemon_is_found_too(desk):
     fifo = desk.fifo()
     command = f"setsid -f sh -c 'echo $$ > {fifo}; exec sleep 1002' >/dev/null 2>&1; sleep 1002"
@@ -94,7 +93,6 @@ async def test_a_job_in_the_background_ends_with_the_run_that_began_it(desk):
         assert await gone(server.requests[1].tool_results[0].strip())
 
 
-@every_version
 async def test_a_process_is_kept_warm_for_a_follow_up_where_it_can_be(desk):
     parent = Say(Call("bash", {"command": "echo $PPID"}))
     async with ModelServer(parent, Say("One."), parent, Say("Two.")) as server, desk.ohm(server) as ohm:
@@ -166,7 +164,6 @@ async def test_a_warm_process_is_let_go_when_nobody_needs_it(desk):
         assert await gone(server.requests[1].tool_results[0].strip())
 
 
-@every_version
 async def test_a_killed_host_leaves_nothing(desk):
     fifo = desk.fifo()
     async with ModelServer(telling(fifo, "sleep 1004")) as server:

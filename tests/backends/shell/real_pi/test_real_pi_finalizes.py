@@ -11,15 +11,16 @@ from references import TREE, references, target
 from ohm_subagents import ErrorCode, Ohm
 from ohm_subagents.contract import Profile
 
-# The newest is here as one file, without what loads extensions.
 pytestmark = [
     pytest.mark.anyio,
     pytest.mark.real_pi,
     pytest.mark.slow,
     pytest.mark.timeout(100, func_only=True),
-    pytest.mark.parametrize("pi", [OLD, NEW], indirect=True),
 ]
 
+# The newest is here as one file, without what loads extensions.
+with_extensions = pytest.mark.parametrize("pi", [OLD, NEW], indirect=True)
+one_version = pytest.mark.parametrize("pi", [NEW], indirect=True)
 FINALIZE = "subagent_finalize"
 SCOUT = "---\nname: scout\ndescription: Looks.\napproved_tools: [read, bash]\n---\nYou look.\n"
 PROFILE = Profile(id="seer", name="Seer", summary="Sees.", prompt="See.", finalize="required")
@@ -40,6 +41,7 @@ async def opened(desk, server, **options):
         yield ohm
 
 
+@with_extensions
 async def test_three_turns_of_one_session_go_on_over_a_restart_of_the_host(desk):
     replies = [final(status="SUCCESS", result=f"answer {n}") for n in range(3)]
     async with ModelServer(*replies) as server:
@@ -65,6 +67,7 @@ async def test_three_turns_of_one_session_go_on_over_a_restart_of_the_host(desk)
     assert "three" in file.read_text()
 
 
+@one_version
 async def test_a_child_that_never_hands_in_its_answer_is_corrected_twice_and_then_it_is_an_error(desk):
     async with ModelServer(Say("a"), Say("b"), Say("c")) as server, opened(desk, server) as ohm:
         result = await ohm.call("subagent", {"agent": "scout", "task": "one"})
@@ -77,6 +80,7 @@ async def test_a_child_that_never_hands_in_its_answer_is_corrected_twice_and_the
     assert "3 attempts" in result.text
 
 
+@with_extensions
 async def test_a_call_that_is_invalid_or_not_the_last_one_is_told_so(desk):
     replies = (
         final(status="SUCCESS", result=" "),
@@ -89,6 +93,7 @@ async def test_a_call_that_is_invalid_or_not_the_last_one_is_told_so(desk):
     assert result.details["finalized"] == {"status": "SUCCESS", "result": "right"}
 
 
+@with_extensions
 async def test_any_profile_may_demand_a_result_of_a_schema_on_a_pi_that_stays(desk):
     profile = replace(PROFILE, result_schema={"type": "object", "required": ["files"]})
     replies = (Say("I am done."), final(status="SUCCESS", result={"files": ["a"]}))
@@ -102,6 +107,7 @@ async def test_any_profile_may_demand_a_result_of_a_schema_on_a_pi_that_stays(de
     assert given["required"] == ["files"]
 
 
+@one_version
 async def test_a_schema_that_refers_to_its_own_parts_is_whole_where_the_model_sees_it(desk):
     profile = replace(PROFILE, result_schema=TREE)
     wrong, right = {"name": "a", "child": {"name": ""}}, {"name": "a", "child": {"name": "b"}}
@@ -116,6 +122,7 @@ async def test_a_schema_that_refers_to_its_own_parts_is_whole_where_the_model_se
     assert all(target(sent, reference) for reference in references(sent))
 
 
+@one_version
 async def test_plain_text_cannot_tell_of_it_and_says_so(desk):
     async with ModelServer() as server, opened(desk, server, mode="text") as ohm:
         error = (await ohm.run("seer", "go")).err_value

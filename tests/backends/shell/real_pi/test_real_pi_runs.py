@@ -15,7 +15,6 @@ from ohm_subagents.contract import Err, FollowUpTaken, TextDelta, ToolEnded, Too
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real_pi, pytest.mark.slow, pytest.mark.timeout(120, func_only=True)]
 
-every_version = pytest.mark.parametrize("pi", [OLD, NEW, NEWEST], indirect=True)
 newest_version = pytest.mark.parametrize("pi", [NEWEST], indirect=True)
 
 
@@ -23,7 +22,7 @@ async def events_of(handle):
     return [event async for event in handle.events()]
 
 
-@every_version
+@pytest.mark.parametrize("pi", [OLD, NEW, NEWEST], indirect=True)
 async def test_a_tool_call_is_run_told_and_counted(desk):
     asked = Say("Let me look. ", Call("bash", {"command": "echo from the tool"}))
     async with ModelServer(asked, Say("It said ", "so.")) as server, desk.ohm(server) as ohm:
@@ -112,7 +111,6 @@ async def test_a_run_that_takes_too_long_keeps_what_it_said(desk):
         await server.until(lambda server: server.aborts == 1)
 
 
-@every_version
 async def test_a_follow_up_reaches_a_run_that_goes_on_or_is_the_next(desk):
     fifo = desk.fifo()
 
@@ -148,7 +146,6 @@ async def test_a_follow_up_reaches_a_run_that_goes_on_or_is_the_next(desk):
     assert [run.follow_ups for run in runs] == ([(), ()] if desk.pi.is_old else [("change of plan",)])
 
 
-@every_version
 async def test_a_finished_task_is_continued_with_all_that_was_said_and_done(desk):
     replies = (Say("Let me look. ", Call("bash", {"command": "echo one"})), Say("It is one."), Say("Still one."))
     async with ModelServer(*replies) as server, desk.ohm(server) as ohm:
@@ -161,6 +158,7 @@ async def test_a_finished_task_is_continued_with_all_that_was_said_and_done(desk
     assert roles == ["user", "assistant", "tool", "assistant", "user"]
 
 
+@newest_version  # the old one starts a process for each prompt anyway
 async def test_a_conversation_outlives_the_process_that_held_it(desk):
     replies = (Say("Let me look. ", Call("bash", {"command": "echo one"})), Say("It is one."), Say("Still one."))
     async with ModelServer(*replies) as server, desk.ohm(server, idleTtlMs=0) as ohm:
@@ -170,6 +168,7 @@ async def test_a_conversation_outlives_the_process_that_held_it(desk):
     assert "echo one" in str(server.requests[-1].messages)
 
 
+@newest_version
 async def test_two_at_once_do_not_mix(desk):
     gates = {"left": Gate(), "right": Gate()}
 
@@ -193,6 +192,7 @@ async def test_two_at_once_do_not_mix(desk):
     assert answers == {"left": "left it is.", "right": "right it is."}
 
 
+@newest_version
 async def test_a_line_of_a_megabyte_is_read_whole(desk):
     answer = "x" * 1_000_000
     async with ModelServer(Say(answer)) as server, desk.ohm(server) as ohm:
@@ -208,6 +208,7 @@ async def test_a_tool_that_says_a_megabyte_does_no_harm(desk):
         assert (await ohm.run("task", "go")).ok_value.output == "That was loud."
 
 
+@newest_version  # and the old one in the tests of profiles
 async def test_the_text_mode_answers_too(desk):
     async with ModelServer(Say("I use\n", "model: x")) as server, desk.ohm(server, mode="text") as ohm:
         envelope = (await ohm.run("oracle", "go")).ok_value
@@ -215,6 +216,7 @@ async def test_the_text_mode_answers_too(desk):
     assert (envelope.runtime, envelope.route, envelope.diagnostics) == ("pi-cli", "interactive-shell", None)
 
 
+@newest_version
 async def test_an_answer_of_the_text_mode_that_begins_like_a_header_says_what_it_lost(desk):
     async with ModelServer(Say("Model: x\n", "is what I use.")) as server, desk.ohm(server, mode="text") as ohm:
         envelope = (await ohm.run("oracle", "go")).ok_value

@@ -5,13 +5,11 @@ import tempfile
 
 import pytest
 from model_server import Call, ModelServer, Say
-from real_pi import NEW, NEWEST, OLD
 
 from ohm_subagents import Ohm
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real_pi, pytest.mark.slow, pytest.mark.timeout(120, func_only=True)]
 
-every_version = pytest.mark.parametrize("pi", [OLD, NEW, NEWEST], indirect=True)
 SECRET = "api_key=" + "Qw3rTy" * 6
 
 
@@ -21,7 +19,6 @@ def opened(desk, monkeypatch):
     return lambda server: Ohm.open(cwd=desk.work, env=desk.env, config=desk.config(server), suites=["single"])
 
 
-@every_version
 async def test_the_task_is_an_argument_and_the_agent_its_system_prompt(desk, opened):
     (desk.work / "notes.txt").write_text(SECRET)
     script = (Say("I look.", Call("read", {"path": "notes.txt"}, id="c1")), Say(f"It says {SECRET}."))
@@ -46,7 +43,6 @@ async def test_the_task_is_an_argument_and_the_agent_its_system_prompt(desk, ope
     assert "Qw3rTy" not in record.read_text() + json.dumps(done.details)
 
 
-@pytest.mark.parametrize("pi", [OLD, NEWEST], indirect=True)
 async def test_a_task_that_is_too_long_for_an_argument_goes_into_a_file(opened):
     async with ModelServer(Say("Yes.")) as server, opened(server) as ohm:
         done = await ohm.call("subagent", {"agent": "explorer", "task": "t" * 200_000})
