@@ -1,7 +1,6 @@
 """The README is short and true: its commands are those that CI runs, and its blocks run like those of every page."""
 
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -34,11 +33,7 @@ def test_every_link_to_a_file_leads_to_one():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("parts", [["src", "docs"], pytest.param([], marks=pytest.mark.slow)], ids=["parts", "all"])
-def test_the_first_command_prints_the_file_that_truncates_output(parts, tmp_path):
-    """Ask in a copy of what the index reads fast, and in the whole repository."""
-    for part in parts:
-        shutil.copytree(ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("__pycache__", "_build"))
+def test_the_first_command_prints_the_file_that_truncates_output():
     ohm_command = block(README, "command", "first-run").strip().rpartition("&& ")[2]
     arguments = ohm_command.removeprefix(".venv/bin/ohm ")
 
@@ -47,7 +42,7 @@ def test_the_first_command_prints_the_file_that_truncates_output(parts, tmp_path
         capture_output=True,
         text=True,
         check=True,
-        cwd=tmp_path if parts else ROOT,
+        cwd=ROOT,
         env=hermetic(),
     )
 
