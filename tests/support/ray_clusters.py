@@ -107,6 +107,7 @@ class Cluster:
         """
         resources = json.dumps({"slot": slots})
         own = [f"--address={self.address}", "--num-cpus=1", f"--resources={resources}"]
+        own += ["--include-log-monitor=false"]  # that of the head is enough on one machine
         for _ in range(3):
             node = self._started(place, *own)
             if node.has_joined():
