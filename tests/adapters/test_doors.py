@@ -22,7 +22,15 @@ from shared_tasks import doors_of
 from ohm_subagents.testing import HERMETIC
 
 ROOT = Path(__file__).parents[2]
-OTHERS = ("openai_agents", "langchain", "strands", "claude_sdk")
+PLAYED = "door_contract.py"
+PROGRAMS = {
+    "openai_agents": [PLAYED, "arrivals.py", "page.py openai_agent"],
+    "langchain": [PLAYED, "arrivals.py", "deep_agent.py", "page.py langchain_agent", "page.py deep_agent"],
+    "strands": [PLAYED, "page.py strands_agent"],
+    "claude_sdk": [PLAYED, "page.py claude_agent"],
+}
+"""The programs for the environment of each door; they get the name of the door as their first argument."""
+OTHERS = tuple(PROGRAMS)
 EVERY = ["pydantic_ai", "mcp_server", *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)]
 WAITING = "use op wait only if you cannot go on without it."
 ARRIVALS = {
@@ -61,18 +69,38 @@ def direct():
 
 
 @pytest.fixture(scope="module", params=EVERY)
-def played(request, pythons):
+def played(request, printed):
     """Return what comes back through a door."""
     if request.param not in OTHERS:
         return {**anyio.run(door_contract.played, door_contract.loaded(request.param)), "door": request.param}
-    return json.loads(said_by(pythons(request.param), "door_contract.py", request.param))
+    return json.loads(printed(request.param, PLAYED))
 
 
-def said_by(python, program, *arguments, env=None):
-    command = [python, Path(__file__).with_name(program), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, env=env)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+@pytest.fixture(scope="session")
+def printed(pythons, tmp_path_factory):
+    """Return what a program of a door prints; all of a door are run at the first question."""
+    place, runs = tmp_path_factory.mktemp("place"), {}
+    (place / "ohm.json").write_text('{"subagentBackend": "none"}')
+    env = HERMETIC | {"PI_CONFIG_DIR": str(place), "PATH": os.environ["PATH"]}
+
+    def said(door, program):
+        if door not in runs:
+            here = Path(__file__).parent
+            asked = [
+                {"words": [f"{here / file}", door, *words], "env": env if file == "page.py" else {**os.environ}}
+                for file, *words in map(str.split, PROGRAMS[door])
+            ]
+            command = [pythons(door), here / "programs.py", door]
+            done = subprocess.run(
+                command, input=json.dumps(asked), capture_output=True, text=True, check=False, timeout=500
+            )
+            assert done.returncode == 0, done.stderr
+            runs[door] = dict(zip(PROGRAMS[door], json.loads(done.stdout), strict=True)), done.stderr
+        of_each, errors = runs[door]
+        assert of_each[program]["code"] == 0, errors
+        return of_each[program]["printed"]
+
+    return said
 
 
 @pytest.mark.sample(3)
@@ -125,8 +153,8 @@ def test_arguments_that_do_not_fit_and_an_ohm_that_is_closed_are_a_text_for_the_
 
 
 @pytest.mark.slow
-def test_a_deep_agent_runs_our_profiles_by_its_own_task_tool(pythons):
-    assert json.loads(said_by(pythons("langchain"), "deep_agent.py")) == {
+def test_a_deep_agent_runs_our_profiles_by_its_own_task_tool(printed):
+    assert json.loads(printed("langchain", "deep_agent.py")) == {
         "read": ["It is here.", "The provider refused. Wait."],
         "asked": ["Where is it?"] * 3,
         "usage": {"input_tokens": 30, "output_tokens": 4, "total_tokens": 34},
@@ -136,27 +164,19 @@ def test_a_deep_agent_runs_our_profiles_by_its_own_task_tool(pythons):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("door", ["langchain", "openai_agents"])
-def test_what_ends_in_the_background_is_heard_once_in_a_conversation(door, pythons):
-    *earlier, last_but_one, last = json.loads(said_by(pythons(door), "arrivals.py", door))
+def test_what_ends_in_the_background_is_heard_once_in_a_conversation(door, printed):
+    *earlier, last_but_one, last = json.loads(printed(door, "arrivals.py"))
     assert earlier[0] == 0
     assert (last_but_one, last) == (1, 1)
 
 
+EXAMPLES = [(door, each) for door, programs in PROGRAMS.items() for each in programs if each.startswith("page.py ")]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("door", "example", "printed"),
-    [
-        ("openai_agents", "openai_agent", "done"),
-        ("langchain", "langchain_agent", "done"),
-        ("langchain", "deep_agent", "done"),
-        ("claude_sdk", "claude_agent", "done"),
-        ("strands", "strands_agent", "done"),
-    ],
-)
-def test_the_example_runs_to_its_end(door, example, printed, pythons, tmp_path):
-    (tmp_path / "ohm.json").write_text('{"subagentBackend": "none"}')
-    env = HERMETIC | {"PI_CONFIG_DIR": str(tmp_path), "PATH": os.environ["PATH"]}
-    assert said_by(pythons(door), "page.py", door, example, env=env).strip() == printed
+@pytest.mark.parametrize(("door", "example"), EXAMPLES)
+def test_the_example_runs_to_its_end(door, example, printed):
+    assert printed(door, example).strip() == "done"
 
 
 NEEDED = {
