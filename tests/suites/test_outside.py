@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 ROOM = ROOT / "src" / "ohm_subagents" / "suites"
 SUITES = sorted(one.name for one in ROOM.iterdir() if (one / "__init__.py").is_file())
-CASES = ("tests/golden/test_suites.py", "tests/golden/test_suites_further.py")
+CASES = ("-m", "slow or not slow", "tests/golden/test_suites.py", "tests/golden/test_suites_further.py")
 
 
 @pytest.fixture(scope="module")
