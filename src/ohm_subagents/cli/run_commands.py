@@ -118,14 +118,7 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Run one task: live on a terminal, the answer alone in a pipe."""
-    given = [profile, *([] if prompt is None else [prompt]), *context.args]
-    if resume is None and prompt is None:
-        context.fail("Missing argument 'prompt'.")
-    leading = given.pop(0) if resume is None else f"--resume {resume}"
-    if len(given) > 1:
-        whole = " ".join(given)
-        complain(f'The prompt has to be one argument: put it in quotes, as in ohm run {leading} "{whole}".')
-        raise typer.Exit(BAD_USAGE)
+    asked = one_prompt(context, [profile, *([] if prompt is None else [prompt]), *context.args], resume)
     if detach and (resume is not None or server == "none"):
         complain(f"--detach and {_NO_SERVER if resume is None else _RESUMED}")
         raise typer.Exit(BAD_USAGE)
@@ -148,7 +141,19 @@ def run(
         "sandbox": typed_word("--sandbox", sandbox, SANDBOX_MODES),
     }
     work = partial(detached if detach else run, profile) if resume is None else partial(resumed, resume)
-    finish(partial(work, typed_text(given[0]), options, typed))
+    finish(partial(work, typed_text(asked), options, typed))
+
+
+def one_prompt(context: typer.Context, given: list[str], resume: str | None) -> str:
+    """Return the one argument after the profile, or the one beside `--resume`; leave with 2 for none or several."""
+    if resume is None and len(given) == 1:
+        context.fail("Missing argument 'prompt'.")
+    leading = given.pop(0) if resume is None else f"--resume {resume}"
+    if len(given) > 1:
+        whole = " ".join(given)
+        complain(f'The prompt has to be one argument: put it in quotes, as in ohm run {leading} "{whole}".')
+        raise typer.Exit(BAD_USAGE)
+    return given[0]
 
 
 def typed_budget(typed: list[str]) -> Budget:
