@@ -1,5 +1,11 @@
 """`Ohm.land` and `Ohm.discard`: what a settled task has kept apart comes to the files of its parent, or goes."""
 
+import os
+import signal
+import sys
+from pathlib import Path
+
+import anyio
 import pytest
 from git_trees import fingerprint, git, repository, write
 from kept_work import opened, worked
@@ -8,6 +14,7 @@ from ohm_subagents import Ohm
 from ohm_subagents.testing import HERMETIC
 
 pytestmark = pytest.mark.anyio
+SUPPORT = Path(__file__).parents[1] / "support"
 
 
 @pytest.fixture
@@ -62,6 +69,44 @@ async def test_discarded_work_is_gone_and_the_envelope_says_so(tmp_path, parent)
         assert (parent / "a").read_text() == "one\n"
         for act in (ohm.land, ohm.discard):
             assert f"{(await act(task)).unwrap_err()}" == f"The work of task '{task}' was discarded."
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+import anyio
+from acting import ActingBackend
+from ohm_subagents import Ohm
+
+async def act(request, sink):
+    Path(request.cwd, "a").write_text("by the task")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+async def main():
+    config = {"subagentBackend": "acting"}
+    async with Ohm.open(env=dict(os.environ), config=config, plugins=[ActingBackend(act)]) as ohm:
+        await ohm.run("finder", "p", cwd=sys.argv[1], isolation="clone")
+
+anyio.run(main)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("act", "left", "landed"), [("land", "by the task", "clean"), ("discard", "one\n", "discarded")]
+)
+async def test_what_a_killed_process_has_left_in_a_clone_lands_or_goes_too(tmp_path, parent, act, left, landed):
+    env = {**HERMETIC, "PATH": os.environ["PATH"], "XDG_CACHE_HOME": f"{tmp_path}", "OHM_SUBAGENTS_STORE": "sqlite"}
+    env |= {"PI_CONFIG_DIR": f"{tmp_path / 'config'}", "PYTHONPATH": f"{SUPPORT}"}
+    command = [sys.executable, "-c", KILLED, f"{parent}"]
+    died = await anyio.run_process(command, env=env, check=False)
+    assert died.returncode == -signal.SIGKILL
+    async with opened(tmp_path, store="sqlite") as ohm:
+        (task,) = ohm.store.tasks()
+        assert task.status == "failed"
+        envelope = (await getattr(ohm, act)(task.id)).unwrap()
+        assert (envelope.status, envelope.workspace.landed) == ("failed", landed)
+        assert (parent / "a").read_text() == left
 
 
 async def test_what_cannot_land_is_said_in_a_sentence(tmp_path, parent):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import platform
+import sys
 from importlib.metadata import version
 
 import pytest
@@ -56,6 +57,16 @@ def test_a_key_and_a_setting_decide_the_model(ohm, tmp_path) -> None:
     lines = section(ohm("doctor").stdout, "Subagents")
     assert f"  ✓ finder: openai/one, set by subagents.finder.model ({path}:3)" in lines
     assert any(line.startswith("  ✓ oracle: openai/") and line.endswith("a key of openai is set") for line in lines)
+
+
+def test_a_model_whose_sdk_is_not_installed_is_not_called_well(ohm, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "anthropic", None)
+    ohm.env["ANTHROPIC_API_KEY"] = SECRET
+    ohm.configure({"subagents": {"oracle": {"model": "anthropic/claude-sonnet-5-5"}}})
+    lines = section(ohm("doctor").stdout, "Subagents")
+    lacking = "the SDK of no provider with a key is installed"
+    assert f"  ✓ finder: local/search, because nothing names a model and {lacking}" in lines
+    assert any(line.startswith("  ✕ oracle: anthropic/") and "needs pip install" in line for line in lines)
 
 
 def test_what_another_backend_runs_is_what_was_named_or_its_own_choice(ohm) -> None:

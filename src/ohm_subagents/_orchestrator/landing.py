@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.ids import Clock
     from ohm_subagents.contract.replies import Reply
     from ohm_subagents.contract.task import Task
-    from ohm_subagents.contract.workspace import Landed, Landing
+    from ohm_subagents.contract.workspace import Landed, Landing, WorkspaceKept
 
 LOOKUP: Final = "task"
 """The `backend` of an envelope for an id without a task."""
@@ -34,8 +34,12 @@ async def landed(command: LandWork, store: Store, *, context: AdmissionContext, 
     if isinstance(found, Err):
         return _rejected(command, found.err_value)
     task = found.ok_value
-    worked_in = task.assignment.cwd or (task.launch and task.launch.cwd) or context.cwd
-    done = await _done(command, task, Path(worked_in), context.env)
+    worked_in = Path(task.assignment.cwd or (task.launch and task.launch.cwd) or context.cwd)
+    left = await _left(task, worked_in, context.env)
+    if left is not None:
+        task = apply(task, left, at_ms=clock())
+        store.save(task, left)
+    done = await _done(command, task, worked_in, context.env)
     if isinstance(done, Err):
         return _rejected(command, done.err_value, task)
     kept, landing = task.activity.workspace, done.ok_value
@@ -47,6 +51,20 @@ async def landed(command: LandWork, store: Store, *, context: AdmissionContext, 
     if landing is not None and landing.conflicts:
         return _rejected(command, conflict(task.id, landing), task)
     return AnswerReply(task=task, op=command.op)
+
+
+async def _left(task: Task, directory: Path, env: Mapping[str, str]) -> WorkspaceKept | None:
+    """Return the event of the work that a process has left in a clone when it was killed; None for none."""
+    in_clone = task.launch is not None and task.launch.isolation == "clone"
+    if task.activity.workspace is not None or not task.is_terminal or not in_clone:
+        return None
+    from ohm_subagents.workspaces import workspaces_of  # noqa: PLC0415  few programs ever land anything
+
+    workspaces = workspaces_of(env)
+    if isinstance(workspaces, Err):
+        return None
+    work = (await workspaces.ok_value.work(directory, task.id)).unwrap_or(None)
+    return None if work is None else work.event
 
 
 async def _done(

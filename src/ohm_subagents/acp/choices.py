@@ -119,7 +119,7 @@ def _models(ohm: Ohm) -> Iterator[str]:
         yield from (f"{name}/{model.id}" for model in provider.models)
     models = ohm.inspect().models
     for spec in models.specs:
-        if spec.default_model is not None and models.has_key(spec):
+        if spec.default_model is not None and not models.lacks(spec):
             yield f"{spec.provider}/{spec.default_model}"
 
 

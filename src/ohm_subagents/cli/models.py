@@ -43,9 +43,9 @@ def default_lines(parts: Inspection) -> Iterator[str]:
     """Yield a line for the default model of each provider."""
     for spec in parts.models.specs:
         if spec.default_model is not None:
-            has_key = parts.models.has_key(spec)
-            why = "" if has_key else f": needs {' or '.join(spec.key_names)}"
-            yield f"{OK if has_key else MISSING} {spec.provider}/{spec.default_model}{why}"
+            lacking = parts.models.lacks(spec)
+            why = f": needs {lacking}" if lacking else ""
+            yield f"{MISSING if lacking else OK} {spec.provider}/{spec.default_model}{why}"
 
 
 def _lacking(model: ModelPattern, models: ModelChoice) -> str:
@@ -54,4 +54,5 @@ def _lacking(model: ModelPattern, models: ModelChoice) -> str:
     if spec is None:
         near = nearest_name(model.provider, [one.provider for one in models.specs])
         return "no plugin offers its provider" + ("" if near is None else f"; did you mean '{near}'?")
-    return "" if models.has_key(spec) else f"needs {' or '.join(spec.key_names)}"
+    lacking = models.lacks(spec)
+    return f"needs {lacking}" if lacking else ""

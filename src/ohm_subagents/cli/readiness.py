@@ -152,6 +152,8 @@ class Readiness:
             yield Obstacle(why=f"no plugin offers the provider of {pattern}, {decided}. {instead}")
         elif not models.has_key(spec) and profile_key(profile, spec.provider) is None:
             yield Obstacle(why=f"{pattern}, {decided}, needs {' or '.join(spec.key_names)}", is_bootstrap=True)
+        elif (command := spec.lacks()) is not None:
+            yield Obstacle(why=f"{pattern}, {decided}, needs {command}", is_bootstrap=True)
 
 
 def unusable(spec: BackendSpec, loaded: LoadedConfig | None, env: Mapping[str, str]) -> Obstacle | None:
@@ -181,7 +183,9 @@ def chosen_model(profile: Profile, loaded: LoadedConfig, models: ModelChoice) ->
         case Err():
             return None
         case Ok(pattern) if pattern == profile.fallback_model:
-            return pattern, "because nothing names a model and no key is set"
+            has_key = any(spec.default_model and models.has_key(spec) for spec in models.specs)
+            reason = "the SDK of no provider with a key is installed" if has_key else "no key is set"
+            return pattern, f"because nothing names a model and {reason}"
         case Ok(pattern):
             return pattern, f"because a key of {pattern.provider} is set"
 

@@ -138,9 +138,9 @@ class Copies(GitWorkspaces):
             return Err(error_of(why))
         return Ok(OpenClone(top, directory, await self._work_left(begun, place.ok_value)))
 
-    async def _kept(self, beginning: Beginning) -> Work | None:
-        depot = await self._depot(beginning.directory)
-        return await to_thread.run_sync(_work_of, depot, beginning.task)
+    async def _kept(self, directory: Path, task: str) -> Work | None:
+        depot = await self._depot(directory)
+        return await to_thread.run_sync(_work_of, depot, task)
 
     async def _include(self, beginning: Beginning, includes: Sequence[str], top: Path) -> None:
         """Do nothing: all files are there."""

@@ -113,7 +113,7 @@ class GitWorkspaces:
         if work.ok_value:
             return await self.keep(beginning.directory, beginning.task, work.ok_value)
         try:
-            kept = await self._kept(beginning)
+            kept = await self._kept(beginning.directory, beginning.task)
         except (WorkspaceError, OSError) as why:
             return Err(error_of(why))
         if kept is None:
@@ -130,6 +130,14 @@ class GitWorkspaces:
                 if await view.commit(ref) is None:
                     return Ok(b"")
                 return Ok((await view.run("diff", *_PATCH, ref + BASE, ref, "--")).stdout)
+        except (WorkspaceError, OSError) as why:
+            return Err(error_of(why))
+
+    async def work(self, directory: Path, task: str) -> Result[Work | None, OhmError]:
+        """Return what is kept of a task, first of one whose process has died; None for nothing."""
+        try:
+            await self._sweep()
+            return Ok(await self._kept(directory, task))
         except (WorkspaceError, OSError) as why:
             return Err(error_of(why))
 
@@ -205,9 +213,9 @@ class GitWorkspaces:
             return Err(error_of(why))
         return Ok(OpenClone(clone.top, directory, partial(clone.work, here / "view"), borrows=(origin.objects,)))
 
-    async def _kept(self, beginning: Beginning) -> Work | None:
-        async with self._viewed(beginning.directory) as view:
-            return await work_of(view, beginning.task)
+    async def _kept(self, directory: Path, task: str) -> Work | None:
+        async with self._viewed(directory) as view:
+            return await work_of(view, task)
 
     async def _include(self, beginning: Beginning, includes: Sequence[str], top: Path) -> None:
         async with self._viewed(beginning.directory) as view:

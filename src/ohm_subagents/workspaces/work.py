@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import quote, unquote
 
 from ohm_subagents._records import dataclass
+from ohm_subagents.contract.workspace import WorkspaceKept
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -88,6 +89,18 @@ class Work:
     """The number of lines that were removed from them."""
     has_landed: bool = False
     """The files of the parent have all of it."""
+
+    @property
+    def event(self) -> WorkspaceKept:
+        """The event that tells of it in the record of its task."""
+        return WorkspaceKept(
+            base=self.base,
+            ref=self.ref,
+            files=self.files,
+            insertions=self.insertions,
+            deletions=self.deletions,
+            landed="clean" if self.has_landed else "no",
+        )
 
 
 def ref_of(task: str) -> str:

@@ -43,6 +43,32 @@ def test_the_first_provider_of_the_table_with_a_key_wins() -> None:
     assert chosen.ok_value.provider == "anthropic"
 
 
+@pytest.fixture
+def without_anthropic(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hide its SDK as an import that was refused does."""
+    monkeypatch.setitem(sys.modules, "anthropic", None)
+
+
+@pytest.mark.usefixtures("without_anthropic")
+def test_a_provider_whose_sdk_is_not_installed_is_left_out_for_the_next_one_or_the_fallback() -> None:
+    keys = {"ANTHROPIC_API_KEY": "k"}
+    chosen = book(keys | {"OPENAI_API_KEY": "k"}).choose(None, PROFILE)
+    assert isinstance(chosen, Ok)
+    assert chosen.ok_value.provider == "openai"
+    assert book(keys).choose(None, FALLBACK) == Ok(ModelPattern(provider="local", model="search"))
+
+
+@pytest.mark.usefixtures("without_anthropic")
+def test_it_is_chosen_all_the_same_where_there_is_no_other_so_that_its_command_is_told() -> None:
+    models = book({"ANTHROPIC_API_KEY": "k"})
+    chosen = models.choose(None, PROFILE)
+    assert isinstance(chosen, Ok)
+    assert chosen.ok_value.provider == "anthropic"
+    spec = models.spec_of(chosen.ok_value)
+    assert spec is not None
+    assert models.lacks(spec) == install_command("anthropic")
+
+
 def test_any_key_of_a_provider_counts_and_a_blank_one_does_not() -> None:
     chosen = book({"OPENAI_API_KEY": "  ", "GEMINI_API_KEY": "k"}).choose(None, PROFILE)
     assert isinstance(chosen, Ok)

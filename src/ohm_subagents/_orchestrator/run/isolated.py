@@ -18,7 +18,6 @@ from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.events import DiagnosticRaised, ToolStarted
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.tool_ceiling import cloned, cloned_delegation
-from ohm_subagents.contract.workspace import WorkspaceKept
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -151,16 +150,7 @@ class IsolatedBackend:
             return kept.err_value
         work = kept.ok_value
         if work is not None:
-            sink.emit(
-                WorkspaceKept(
-                    base=work.base,
-                    ref=work.ref,
-                    files=work.files,
-                    insertions=work.insertions,
-                    deletions=work.deletions,
-                    landed="clean" if work.has_landed else "no",
-                )
-            )
+            sink.emit(work.event)
         return None
 
 

@@ -143,6 +143,8 @@ class ModelSpec:
         open_with_key: `open` with this key in place of one from the environment, for one run alone; None for a
             provider that takes no key.
         key_place: what messages name in place of `keys`, where these must not be shown.
+        lacks: returns what `open` needs beside a key and does not find, as a command that installs an SDK; None for
+            nothing. Its default is no default where something is lacking and another model can be asked.
     """
 
     provider: str
@@ -153,6 +155,7 @@ class ModelSpec:
     is_free: bool = False
     open_with_key: Callable[[ModelPattern, str], Result[Model, OhmError]] | None = None
     key_place: str = ""
+    lacks: Callable[[], str | None] = lambda: None
 
     @property
     def key_names(self) -> tuple[str, ...]:

@@ -36,18 +36,26 @@ class ModelChoice:
         """Tell whether the provider needs no key, or one of its keys is in the environment and not blank."""
         return not spec.keys or any(self._env.get(key, "").strip() for key in spec.keys)
 
+    def lacks(self, spec: ModelSpec) -> str:
+        """Return what the provider needs before a model of it can be asked: a key, or an SDK; empty for nothing."""
+        return spec.lacks() or "" if self.has_key(spec) else " or ".join(spec.key_names)
+
     def choose(self, pattern: ModelPattern | None, profile: Profile) -> Result[ModelPattern, OhmError]:
         """Return the pattern given; else the default of the first provider whose key is set; else the fallback model.
+
+        One whose SDK is not installed is left out, unless there is no other: opening it says how to install that.
 
         The error `task_model_missing` names the settings that name a model, and the keys that were looked for.
         """
         if pattern is not None:
             return Ok(pattern)
-        for spec in self._specs:
-            if spec.default_model is not None and self._is_wanted(spec, profile.agent):
-                return parse_model_pattern(f"{spec.provider}/{spec.default_model}")
-        if profile.fallback_model is not None:
+        wanted = [spec for spec in self._specs if spec.default_model and self._is_wanted(spec, profile.agent)]
+        usable = next((spec for spec in wanted if spec.lacks() is None), None)
+        if usable is None and profile.fallback_model is not None:
             return Ok(profile.fallback_model)
+        if wanted:
+            chosen = usable or wanted[0]
+            return parse_model_pattern(f"{chosen.provider}/{chosen.default_model}")
         if profile.agent is not None and profile.agent.model:
             message = f'The model "{profile.agent.model}" of subagent "{profile.id}" names no provider.'
             return Err(OhmError(code=ErrorCode.MODEL_MISSING, message=message, advice=f"Expected {FORM}."))

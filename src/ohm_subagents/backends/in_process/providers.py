@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final, cast
 
 from ohm_subagents.backends.in_process.importing import ONE_AT_A_TIME
@@ -107,6 +108,8 @@ _BUILT_IN: Final = (
     ),
 )
 
+_MODULES: Final = {"google": "google.genai", "mistral": "mistralai", "xai": "xai_sdk"}
+"""The modules of the SDKs that are called other than their extra."""
 _FINE_TUNED: Final = "ft:"
 EXAMPLE_MODEL: Final = f"{_BUILT_IN[0].provider}/{_BUILT_IN[0].default}"
 EXAMPLE_KEY: Final = _BUILT_IN[0].keys[0]
@@ -125,6 +128,7 @@ def builtin_model_specs(env: Mapping[str, str], listed: Iterable[CompatibleProvi
             keys=row.keys,
             default_model=row.default,
             is_free=row.is_free,
+            lacks=partial(_missing_sdk, row.extra),
         )
         for row in _BUILT_IN
     )
@@ -143,6 +147,15 @@ def custom_model_specs(providers: Iterable[CompatibleProvider], env: Mapping[str
         )
         for provider in providers
     )
+
+
+def _missing_sdk(extra: str) -> str | None:
+    """Return the command that installs an SDK; None if it is there. Looks for it, and imports nothing of it."""
+    try:
+        is_there = find_spec(_MODULES.get(extra, extra)) is not None
+    except (ImportError, ValueError):  # a package above it is missing, or stands half made among the loaded ones
+        is_there = False
+    return None if is_there else install_command(extra)
 
 
 def _open_builtin(
