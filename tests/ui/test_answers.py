@@ -166,6 +166,10 @@ async def test_what_can_be_done_with_a_task_is_told(tmp_path):
         assert (await got(client, f"{path}/transcript"))["entries"]
         refused = await told(client, f"{path}/send", code=409, prompt="And?")
         assert refused["error"]["code"] == "task_not_resumable"
+        assert refused["error"]["message"] == (
+            "Task 'a/b c' is terminal (succeeded) and cannot be resumed. Start a new task, or set "
+            'subagents.sendToFinished to "resume": then send continues its session.'
+        )
 
 
 async def test_an_export_can_do_nothing(played):
