@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ohm_subagents._config.load import load_config
@@ -160,7 +160,6 @@ def at(values, path):
     return values
 
 
-@settings(max_examples=80, deadline=None)
 @given(CONFIGS, CONFIGS)
 def test_no_right_grows_and_what_was_refused_is_named_with_file_line_and_key(users, projects):
     with TemporaryDirectory() as folder:

@@ -196,7 +196,10 @@ def test_without_the_package_it_says_what_to_install(ohm_at, monkeypatch):
     assert done.stderr.startswith("`ohm mcp` needs the package mcp, which is not installed. Install it: pip install ")
 
 
-@pytest.mark.parametrize(("typed", "token"), UNSAFE)
+@pytest.mark.parametrize(
+    ("typed", "token"),
+    [pytest.param(*one, marks=pytest.mark.slow) if "nowhere" in one[0] else one for one in UNSAFE],
+)
 def test_an_address_that_is_not_safe_is_refused(ohm_at, typed, token):
     done = ohm_at("mcp", "--http", typed, OHM_MCP_TOKEN=token)
     assert (done.returncode, done.stdout) == (2, "")

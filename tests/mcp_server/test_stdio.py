@@ -119,6 +119,7 @@ def test_a_second_request_with_an_id_in_use_is_refused(server):
     assert psutil.wait_procs([child], timeout=30)[0] == [child]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id_first", [True, False])
 def test_an_argument_of_50_mb_is_refused_and_the_next_request_is_answered(server, id_first):
     message = call("big", "x" * 50_000_000)

@@ -109,7 +109,7 @@ BLOWN = [
 ]
 
 
-@pytest.mark.sample(3)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "pack",
     [("gzip", gzip.compress), pytest.param(("deflate", zlib.compress), marks=pytest.mark.slow)],

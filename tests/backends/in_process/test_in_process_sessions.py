@@ -92,7 +92,7 @@ def last_of(calls: int, then: Stall | Status | Say):
     return script
 
 
-@pytest.mark.sample(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("end", [Status(500), Say("Done.")], ids=["failed", "answered"])
 async def test_the_checkpoints_of_a_long_run_are_few_and_the_last_has_everything(end: Status | Say) -> None:
     log = EventLog()
