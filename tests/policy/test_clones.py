@@ -111,6 +111,13 @@ def test_a_link_that_only_the_clone_has_leads_where_it_leads_there(tmp_path):
     assert verdict(allowed, "read", clone, path="way/key") == "allow"
 
 
+def test_a_rule_about_a_link_that_only_the_clone_has_holds_where_that_leads(tmp_path):
+    original, clone = plant(tmp_path / "original"), plant(tmp_path / "clone")
+    (clone / "way").symlink_to("secrets")
+    rules = moved(rules_of(deny=["read: way/**"]), original, clone)
+    assert verdict(rules, "read", clone, path="secrets/key") == "deny"
+
+
 def test_a_clone_of_a_clone_is_judged_as_the_first_original(tmp_path):
     first, second, third = (plant(tmp_path / name) for name in ("first", "second", "third"))
     rules = moved(rules_of(allow=["read: src/**"], deny=["read: src/deep"]), first, second, third)
