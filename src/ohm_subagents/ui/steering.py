@@ -133,7 +133,7 @@ def _done(result: ToolResult, task_id: str, message: str) -> Result[Done, OhmErr
     if result.is_error:
         code = f"{told.get('error_code') or ErrorCode.TOOL_FAILED}"
         category = Category(f"{told.get('error_category') or Category.RUNTIME}")
-        message, advice = told.get("error_message") or result.text, told.get("error_advice") or ""
-        said = one_line(f"{message}")[:_MOST_SAID]
-        return Err(OhmError(code=code, category=category, message=said, advice=one_line(f"{advice}")[:_MOST_SAID]))
+        said = one_line(f"{told.get('error_message') or result.text}")[:_MOST_SAID]
+        advice = one_line(f"{told.get('error_advice') or ''}")[:_MOST_SAID]
+        return Err(OhmError(code=code, category=category, message=said, advice=advice))
     return Ok(Done(message=message, task=task_id))
