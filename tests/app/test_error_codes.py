@@ -174,21 +174,21 @@ async def escaped():
     with TemporaryDirectory() as folder:
 
         async def act(_request, sink):
-            sink.emit(ToolStarted(call_id="1", tool="bash", args=f"touch {folder}/work/new"))
-            await anyio.Path(folder, "work", "new").touch()
+            sink.emit(ToolStarted(call_id="1", tool="bash", args=f"touch {folder}/parent/new"))
+            await anyio.Path(folder, "parent", "new").touch()
             return "done"
 
-        await anyio.Path(folder, "work").mkdir()
+        await anyio.Path(folder, "parent").mkdir()
         env = HERMETIC | {"PATH": os.environ["PATH"], "XDG_CACHE_HOME": f"{folder}/cache"}
         config, plugins = {"subagentBackend": "acting"}, [ActingBackend(act)]
-        async with Ohm.open(cwd=Path(folder, "work"), env=env, config=config, plugins=plugins) as ohm:
+        async with Ohm.open(cwd=Path(folder, "parent"), env=env, config=config, plugins=plugins) as ohm:
             return (await ohm.run("finder", "p", isolation="clone")).err_value
 
 
 async def unlandable(*, by_user):
     """A task has changed in a clone what its user has changed too, or nothing."""
     with TemporaryDirectory() as folder:
-        parent = Path(folder, "work")
+        parent = Path(folder, "parent")
 
         async def act(request, _sink):
             if by_user:

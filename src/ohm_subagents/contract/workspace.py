@@ -100,7 +100,7 @@ class Landing:
 class WorkspaceKept:
     """The files that the task has changed in a workspace of its own, in all runs so far, are kept, or have landed.
 
-    It is the only event that comes after `TaskSettled`: who lands or discards them need not run the task.
+    It may come after `TaskSettled`: who lands or discards them need not run the task.
     """
 
     TEXTS: ClassVar[tuple[str, ...]] = ()
