@@ -99,7 +99,7 @@ async def test_a_tool_of_the_program_is_called_from_the_runner(cluster, tmp_path
         assert ohm.task(envelope.task_id).text == f"{os.getpid()} noted seen"
 
 
-async def test_a_killed_runner_costs_its_own_runs_only(cluster, tmp_path):
+async def test_a_killed_runner_costs_its_own_runs_only_and_ray_prints_nothing(cluster, tmp_path, capfd):
     log = EventLog()
     before = cluster.runners()
     async with joined(cluster, tmp_path, log, runners=2, pool="mortal") as ohm:
@@ -115,6 +115,9 @@ async def test_a_killed_runner_costs_its_own_runs_only(cluster, tmp_path):
         assert ohm.task(lost.id).text == "I hang"
         assert (await kept.wait()).unwrap().output == "Done: count 400"
         assert (await ohm.run("finder", "say")).unwrap().output == "Done: say"
+        told = {"lines": ["A worker died."], "pid": "raylet", "is_err": False}
+        sys.modules["ray._private.worker"].print_to_stdstream(told, ignore_prefix=False)  # as it does some time later
+    assert capfd.readouterr().out == ""
 
 
 async def test_a_killed_submitter_costs_none_and_the_next_one_misses_nothing(cluster, tmp_path):

@@ -10,11 +10,13 @@ import argparse
 import json
 import os
 import random
+import shutil
 import signal
 import sys
 import time
 from collections import Counter
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import anyio
 import psutil
@@ -263,8 +265,17 @@ def tell(text):
     sys.stdout.flush()
 
 
-async def play(rounds, *, seed, tasks):
-    """Play the rounds; raise if anything is left after them."""
+def keep(cluster, directory):
+    """Keep the tasks of a round that failed, and what was logged of it."""
+    for name in ("kept", "requests"):
+        shutil.copytree(cluster.directory / name, directory / name)
+    for log in [*cluster.directory.glob("log*"), *cluster.directory.glob("ray/session_*/logs/*")]:
+        if log.is_file():
+            shutil.copy(log, directory)
+
+
+async def play(rounds, *, seed, tasks, kept):
+    """Play the rounds; raise if anything is left after them. Of one that fails, tasks and logs go to `kept`."""
     before = {*found()}
     with cluster_of_tests() as cluster:
         cluster.env["OHM_RAY_ADDRESS"] = cluster.address
@@ -278,7 +289,11 @@ async def play(rounds, *, seed, tasks):
             for number in range(rounds):
                 victim = chaos.chance.choice(VICTIMS)
                 tell(f"{number + 1:4} {victim:<10}")
-                await chaos.round(victim)
+                try:
+                    await chaos.round(victim)
+                except BaseException:
+                    await to_thread.run_sync(keep, cluster, kept)
+                    raise
                 tell(f"{chaos.rounds_s[-1]:5.1f} s  {dict(chaos.found)}\n")
             running, ended = await chaos.left()
             tell(f"left at the runners: {len(running)} that go on, {len(ended)} that have ended\n")
@@ -298,5 +313,6 @@ if __name__ == "__main__":
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--tasks", type=int, default=100)
+    parser.add_argument("--kept", type=Path, default=Path("chaos-kept"))
     given = parser.parse_args()
-    anyio.run(lambda: play(given.rounds, seed=given.seed, tasks=given.tasks))
+    anyio.run(lambda: play(given.rounds, seed=given.seed, tasks=given.tasks, kept=given.kept))

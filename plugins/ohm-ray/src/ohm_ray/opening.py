@@ -105,6 +105,7 @@ class _Connection:
         level = log.level
         log.setLevel(logging.ERROR)  # it warns of the handler of signals, which it shall not set
         self._is_ours = True
+        _let_print(is_allowed=False)
         try:
             with kept_sigterm():
                 ray.init(
@@ -152,6 +153,7 @@ class _Connection:
     def _disconnect(self) -> None:
         if self._is_ours:
             _ray().shutdown()
+            _let_print(is_allowed=True)
             self._is_ours = False
         for name, value in self._variables.items():
             if value is None:
@@ -216,6 +218,14 @@ def _unjoined(address: str, error: Exception) -> OhmError:
         f"The Ray cluster '{address}' cannot be joined. {type(error).__name__}: {error}",
         f"See that it runs, and that {TOKEN} is the token that it was started with.",
     )
+
+
+def _let_print(*, is_allowed: bool) -> None:
+    """Let Ray print, or not, what its nodes tell: that goes to the standard output, which is a protocol in `ohm mcp`.
+
+    `log_to_driver` is about what workers print; of workers and nodes that die Ray tells in any case.
+    """
+    vars(import_module("ray._private.worker"))["_worker_logs_enabled"] = is_allowed
 
 
 def _ray() -> ModuleType:
