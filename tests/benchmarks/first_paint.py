@@ -1,8 +1,9 @@
 """The time until a browser shows the page of `ohm ui`: `python tests/benchmarks/first_paint.py`.
 
-It opens the list of 10,000 tasks, and the tree of a start with 200 children, in Debian's Chromium without a window, and
-fails where a target is missed. Each page is opened in a context of its own, with nothing in its cache; the time is the
-browser's, from the beginning of the navigation. A machine that is busy makes it longer: the load is printed first.
+It opens the list of 10,000 tasks, and the tree of a start with 200 children, in Debian's Chromium without a window: as
+the first page of a server that has just said its address, and again. It fails where a target is missed. Each page is
+opened in a context of its own, with nothing in its cache; the time is the browser's, from the beginning of the
+navigation. A machine that is busy makes it longer: the load is printed first.
 """
 
 import os
@@ -18,7 +19,7 @@ from browsers import browser, opened, page_server
 from forking import forked
 from spread import interval, number, verdict
 
-TASKS, CHILDREN, TURNS = 10_000, 200, 15
+TASKS, CHILDREN, SERVERS, TURNS = 10_000, 200, 5, 3
 TARGET_MS = 500
 ROWS = "[role=listitem], [role=treeitem]"
 WATCH = f"""
@@ -45,7 +46,7 @@ def timed(chromium, address, path):
 def told(what, values, *, most=None):
     low, high = interval(values)
     judged = "" if most is None else f"at most {most} ms: {verdict(values, most)}"
-    sys.stdout.write(f"{what:<64} {number(median(values)):>5} ms  ({number(low)} to {number(high)})  {judged}\n")
+    sys.stdout.write(f"{what:<80} {number(median(values)):>5} ms  ({number(low)} to {number(high)})  {judged}\n")
     return most is None or median(values) <= most
 
 
@@ -57,13 +58,17 @@ def main():
         forked(shown_tasks.__file__, home, f"{CHILDREN}", f"{TASKS - CHILDREN - 1}") as keeper,
     ):
         start = keeper.stdout.readline().strip()
-        with page_server(home) as address, browser() as chromium:
+        with browser() as chromium:
             for what, path in ((f"{TASKS:,} tasks", "/"), (f"a tree of {CHILDREN} children", f"/tasks/{start}")):
-                _, rows = timed(chromium, address, path)
-                told(f"{what}: the first rows, to the first reader of a server", [rows])
-                painted, rows = zip(*[timed(chromium, address, path) for _ in range(TURNS)], strict=True)
-                is_met &= told(f"{what}: the first paint", painted, most=TARGET_MS)
-                is_met &= told(f"{what}: the first rows", rows, most=TARGET_MS)
+                first, later = [], []
+                for _ in range(SERVERS):
+                    with page_server(home) as address:
+                        first.append(timed(chromium, address, path))
+                        later += [timed(chromium, address, path) for _ in range(TURNS)]
+                for which, found in (("the first page of a server", first), ("a page", later)):
+                    painted, rows = zip(*found, strict=True)
+                    is_met &= told(f"{what}, {which}: the first paint", painted, most=TARGET_MS)
+                    is_met &= told(f"{what}, {which}: the first rows", rows, most=TARGET_MS)
     sys.exit(0 if is_met else "missed")
 
 

@@ -187,12 +187,25 @@ async def test_the_page_loads_one_script_that_asks_for_no_other(played):
     assert ["class ListView" in script, "class Scroller" in script, 'from "./' in script] == [True, True, False]
 
 
+async def test_a_page_may_ask_for_what_is_near_a_task_before_the_rest(played):
+    _, ids, client = played
+    path = f"/api/tasks/{ids['failing']}"
+    near, whole = await got(client, path, near=2), await got(client, path)
+    assert (near["is_whole"], whole["is_whole"]) == (False, True)
+    assert [row["id"] for row in near["tree"]] == [row["id"] for row in whole["tree"]]
+    assert near["task"]["error"] == whole["task"]["error"] == "The model gave up."
+    read = {span["task"] for span in near["spans"]}
+    assert ids["failing"] in read
+    assert len(read) == 2
+    await got(client, path, code=400, near="all")
+
+
 async def test_a_browser_is_told_at_once_which_data_the_page_will_ask_for(played):
     _, ids, client = played
     for path, asked in (
         ("/", "/api/tasks?offset=0&amp;limit=100"),
-        (f"/tasks/{ids['lead']}", f"/api/tasks/{ids['lead']}"),
-        ("/tasks/%22%3E", "/api/tasks/%22%3E"),
+        (f"/tasks/{ids['lead']}", f"/api/tasks/{ids['lead']}?near=40"),
+        ("/tasks/%22%3E", "/api/tasks/%22%3E?near=40"),
         ("/?status=failed", None),
         ("/cost", None),
     ):

@@ -1,9 +1,13 @@
 """The news of the registry, as they come to a page that is open."""
 
+from decimal import Decimal
+
 import anyio
 import pytest
 import ui_scene
 from ui_client import client_at, client_of, free_port, got, served, streamed, told, until
+
+from ohm_subagents.contract import Usage, UsageAdded, apply
 
 pytestmark = pytest.mark.anyio
 
@@ -148,3 +152,17 @@ async def test_a_task_that_is_kept_no_more_is_told(tmp_path):
             data = await until(events, lambda name, _: name == "gone")
         assert first in data["ids"]
         assert (await got(client, f"/api/tasks/{first}", code=404))["error"]["code"] == "task_expired"
+
+
+async def test_what_was_used_after_the_end_is_told_to_a_page_left_open(played):
+    ohm, ids, client = played
+    async with streamed(client, task=ids["failing"]) as events:
+        await until(events, lambda name, _: name == "hello")
+        before = await got(client, f"/api/tasks/{ids['failing']}")
+        late = UsageAdded(usage=Usage(requests=1, input_tokens=700, cost_usd=Decimal("0.25")))
+        ohm.store.save(apply(ohm.task(ids["failing"]), late, at_ms=0), late)
+        await until(events, lambda name, _: name == "tree")
+    after = await got(client, f"/api/tasks/{ids['failing']}")
+    assert (before["task"]["used"]["cost"], after["task"]["used"]["cost"]) == ("", "$0.2500")
+    row = {row["id"]: row for row in (await got(client, "/api/tasks"))["tasks"]}[ids["failing"]]
+    assert row["used"]["cost"] == "$0.2500"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import field
 from pathlib import Path
@@ -176,6 +176,10 @@ class TaskLog(Notifier, Protocol):
 
         Position 0 is before the first one. No event is told twice, and none is passed over.
         """
+        ...
+
+    def newest(self, task_ids: Collection[TaskId]) -> Mapping[TaskId, int]:
+        """Return the position behind the last written event of each of these tasks that is kept."""
         ...
 
 

@@ -61,6 +61,8 @@ class TaskPicture(TypedDict):
     """The requests of the tree that wait for an answer, oldest first."""
     cost: Used
     """The usage of the whole tree."""
+    is_whole: bool
+    """False if `near` has left out what tasks further away do, and their spans."""
     left: str
     """The rest of the budgets of the task, in words; empty where nothing limits it."""
     now_ms: int

@@ -11,7 +11,7 @@ from ohm_subagents.ui.answers import CostLine, CostPage, ExportData, RowsChanged
 from ohm_subagents.ui.readings import Readings
 from ohm_subagents.ui.registry import Registry, counts_of
 from ohm_subagents.ui.rows import asked_of, detail_of, left_of, row_of, tree_row_of, used_by, used_of, work_of
-from ohm_subagents.ui.shapes import Work
+from ohm_subagents.ui.shapes import TreeRow, Work
 from ohm_subagents.views import cost_rows, one_line
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ohm_subagents.store import Store
     from ohm_subagents.ui.readings import Reading
     from ohm_subagents.ui.registry import Filters
-    from ohm_subagents.ui.shapes import Asked, Entry, Row, Span, TreeRow
+    from ohm_subagents.ui.shapes import Asked, Entry, Row
     from ohm_subagents.views import Concern, CostKey
 
 _MOST_ENDED: Final = 10_000
@@ -81,10 +81,8 @@ class Pictures:
 
     async def _concerns(self) -> dict[TaskId, Concern]:
         """Return what is amiss with the tasks that run."""
-        found: dict[TaskId, Concern] = {}
-        for task in self.registry.unsettled:
-            found |= _concern(task.id, await self._work(task))
-        return found
+        works = {task.id: await self._work(task) for task in self.registry.unsettled}
+        return {task_id: concern for task_id, work in works.items() if (concern := _concern(work))}
 
     async def rows(self, tasks: Iterable[ListedTask]) -> list[Row]:
         """Return tasks as rows."""
@@ -97,7 +95,7 @@ class Pictures:
         """Return how a task gets on; of a settled one its end, which is read once and without its events."""
         if listed.is_terminal:
             return self._ended.get(listed.id) or self._end(listed.id)
-        read = await self.readings.of(listed.id, is_settled=False)
+        (read,) = await self.readings.of(listed)
         return self._work_of(read.ok_value) if isinstance(read, Ok) else _UNREAD
 
     def _work_of(self, reading: Reading) -> Work:
@@ -115,56 +113,56 @@ class Pictures:
 
     async def newest_changes(self, task_id: str) -> list[tuple[str, str, int]]:
         """Return how far each task of a tree has come, to be compared with what it was before."""
-        found: list[tuple[str, str, int]] = []
-        for task, _ in self.registry.tree(task_id):
-            read = await self.readings.of(task.id, is_settled=task.is_terminal)
-            found.append((task.id, task.status, read.ok_value.entries.newest if isinstance(read, Ok) else 0))
-        return found
+        tree = [task for task, _ in self.registry.tree(task_id)]
+        progress = await self.readings.progress(*tree)
+        return [(task.id, task.status, far) for task, far in zip(tree, progress, strict=True)]
 
     def _row_with(self, task: ListedTask, work: Work) -> Row:
         where = "" if task.is_terminal else one_line(self._store.owner(task.id))
         return row_of(task, work, now_ms=self.now(), where=where)
 
-    async def picture(self, task_id: str) -> Result[TaskPicture, OhmError]:
-        """Return a task with the tree and the timeline of its start."""
+    async def picture(self, task_id: str, *, near: int = 0) -> Result[TaskPicture, OhmError]:
+        """Return a task with the tree and the timeline of its start.
+
+        With `near`, only so many tasks around it are read: more are not in sight, and reading 200 takes a while.
+        """
         self.registry.refresh()
-        tree = self.registry.tree(task_id)
-        rows: list[TreeRow] = []
-        spans: list[Span] = []
-        asked: list[Asked] = []
-        concerns: dict[TaskId, Concern] = {}
-        chosen: tuple[Row, Reading] | None = None
-        for listed, depth in tree:
-            read = await self.readings.of(listed.id, is_settled=listed.is_terminal)
-            if isinstance(read, Err):
-                continue
-            reading = read.ok_value
-            work, task = self._work_of(reading), reading.task
-            row = self._row_with(listed, work)
-            concerns |= _concern(listed.id, work)
-            children = len(self.registry.children(listed.id))
-            rows.append(tree_row_of(row, task, depth=depth, children=children, now_ms=self.now()))
-            spans += reading.timeline.spans
-            cwd = "" if task.launch is None else task.launch.cwd
-            asked += [asked_of(request, cwd=cwd) for request in task.requests]
-            if listed.id == task_id:
-                chosen = row, reading
-        if chosen is None:
+        listed, tree = self.registry.get(task_id), self.registry.tree(task_id)
+        in_order = [each for each, _ in tree]
+        near_it = in_order[_around(task_id, in_order, near)]
+        read = dict(zip((each.id for each in near_it), await self.readings.of(*near_it), strict=True))
+        readings = {each: found.ok_value for each, found in read.items() if isinstance(found, Ok)}
+        if listed is None or (chosen := readings.get(listed.id)) is None:
             return Err(self._unknown(task_id))
-        row, reading = chosen
-        can_send = self._resumes or not reading.task.is_terminal
+        shown = [(each, depth) for each, depth in tree if each.id in readings or each.id not in read]
+        rows = [self._tree_row(each, depth, readings.get(each.id)) for each, depth in shown]
+        asked = [each for reading in readings.values() for each in _asked_of(reading)]
+        concerns = {each.id: concern for (each, _), row in zip(shown, rows, strict=True) if (concern := _concern(row))}
         return Ok(
             TaskPicture(
-                task=detail_of(row, reading.task, now_ms=self.now(), can_send=can_send),
+                task=detail_of(
+                    self._row_with(listed, self._work_of(chosen)),
+                    chosen.task,
+                    now_ms=self.now(),
+                    can_send=self._resumes or not chosen.task.is_terminal,
+                ),
                 tree=rows,
-                counts=counts_of([listed for listed, _ in tree], concerns),
-                spans=spans,
+                counts=counts_of(in_order, concerns),
+                spans=[span for reading in readings.values() for span in reading.timeline.spans],
                 requests=sorted(asked, key=lambda one: one["asked_ms"]),
-                cost=used_by(listed for listed, _ in tree),
-                left=left_of(reading.task, now_ms=self.now()),
+                cost=used_by(in_order),
+                is_whole=len(near_it) == len(tree),
+                left=left_of(chosen.task, now_ms=self.now()),
                 now_ms=self.now(),
             )
         )
+
+    def _tree_row(self, listed: ListedTask, depth: int, reading: Reading | None) -> TreeRow:
+        children = len(self.registry.children(listed.id))
+        if reading is None:
+            return TreeRow(**self._row_with(listed, _UNREAD), depth=depth, children=children, left="")
+        row = self._row_with(listed, self._work_of(reading))
+        return tree_row_of(row, reading.task, depth=depth, children=children, now_ms=self.now())
 
     async def transcript(self, task_id: str, after: int) -> Result[TranscriptPage, OhmError]:
         """Return the entries of a task that are new or have changed after a number."""
@@ -172,7 +170,7 @@ class Pictures:
         listed = self.registry.get(task_id)
         if listed is None:
             return Err(self._unknown(task_id))
-        read = await self.readings.of(listed.id, is_settled=listed.is_terminal)
+        (read,) = await self.readings.of(listed)
         if isinstance(read, Err):
             return read
         entries = read.ok_value.entries
@@ -215,9 +213,23 @@ class Pictures:
         return OhmError(code=ErrorCode.UNKNOWN_TASK_ID, message=message, advice="Ask again.")
 
 
-def _concern(task_id: TaskId, work: Work) -> dict[TaskId, Concern]:
-    """Return what is amiss with a task, by its id; nothing if nothing is."""
-    return {task_id: "waiting" if work["asks"] else "stuck"} if work["asks"] or work["is_stuck"] else {}
+def _around(task_id: str, tasks: Sequence[ListedTask], most: int) -> slice:
+    """Return where a task is, with others around it, so many in all; 0 is all of them."""
+    if not 0 < most < len(tasks):
+        return slice(None)
+    place = next(at for at, task in enumerate(tasks) if task.id == task_id)
+    first = max(0, min(place - most // 2, len(tasks) - most))
+    return slice(first, first + most)
+
+
+def _asked_of(reading: Reading) -> list[Asked]:
+    cwd = "" if reading.task.launch is None else reading.task.launch.cwd
+    return [asked_of(request, cwd=cwd) for request in reading.task.requests]
+
+
+def _concern(work: Work) -> Concern | None:
+    """Return what is amiss with a task."""
+    return "waiting" if work["asks"] else "stuck" if work["is_stuck"] else None
 
 
 def _seen(work: Work) -> tuple[object, ...]:

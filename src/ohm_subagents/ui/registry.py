@@ -12,13 +12,15 @@ from ohm_subagents.store import TaskQuery
 from ohm_subagents.ui.answers import Counts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from ohm_subagents.store import Store
+    from ohm_subagents.store import Store, TaskLog
     from ohm_subagents.views import Concern
 
 _MOST_GONE: Final = 10_000
 """So many tasks that are kept no more are remembered for pages that have not heard of it."""
+_MOST_LATE: Final = 500
+"""Of so many tasks, the last to settle, it is looked whether something has come after their end, as their usage may."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +52,7 @@ class Filters:
 
 
 class Registry:
-    """The tasks of a store. A settled one is read once: nothing happens to it any more but that it goes."""
+    """The tasks of a store. A settled one is read again only for what comes after its end."""
 
     def __init__(self, store: Store) -> None:
         """Know nothing yet; `refresh` reads."""
@@ -62,6 +64,7 @@ class Registry:
         self._below: dict[TaskId, list[TaskId]] = {}
         self._started: dict[str, list[TaskId]] = {}
         self._open: set[TaskId] = set()
+        self._late: dict[TaskId, int] = {}  # where the logs of those that settled last ended when they were read
         self._changed: dict[TaskId, int] = {}
         self._gone: dict[TaskId, int] = {}
         self._unread: int | None = None  # how many tasks are counted and cannot be read; None before all was read
@@ -88,6 +91,11 @@ class Registry:
                 seen.add(task.id)
         for task_id in [*(self._open - seen)]:
             self._put_newest(task_id)
+        for task_id, end in log_ends(self._store, self._late).items():
+            if end != self._late[task_id]:
+                self._late[task_id] = end
+                self._put_newest(task_id)
+                self.touch(task_id)
 
     def _read_all(self) -> None:
         kept = {task.id: task for task in self._listed(TaskQuery())}
@@ -96,6 +104,7 @@ class Registry:
                 self._drop(task_id)
         for task in reversed(kept.values()):
             self._put(task)
+        self._late |= log_ends(self._store, self._late)
         self._unread = self._store.count() - len(self._tasks)
 
     def _listed(self, query: TaskQuery) -> Iterable[ListedTask]:
@@ -121,6 +130,10 @@ class Registry:
         self._tasks[task.id] = task
         self._changed[task.id] = self.version
         (self._open.discard if task.is_terminal else self._open.add)(task.id)
+        if task.is_terminal:
+            self._late[task.id] = self._late.pop(task.id, 0)
+            for oldest in [*self._late][:-_MOST_LATE]:
+                del self._late[oldest]
 
     def _drop(self, task_id: TaskId) -> None:
         task = self._tasks.pop(task_id, None)
@@ -131,6 +144,7 @@ class Registry:
         if siblings is not None and task_id in siblings:
             siblings.remove(task_id)
         self._open.discard(task_id)
+        self._late.pop(task_id, None)
         self._changed.pop(task_id, None)
         self._gone[task_id] = self.version
         for oldest in [*self._gone][:-_MOST_GONE]:
@@ -138,7 +152,8 @@ class Registry:
 
     def touch(self, task_id: TaskId) -> None:
         """Note a change of a task that no list shows."""
-        self._changed[task_id] = self.version
+        if task_id in self._tasks:
+            self._changed[task_id] = self.version
 
     @property
     def unsettled(self) -> tuple[ListedTask, ...]:
@@ -217,6 +232,12 @@ class Registry:
     def _start(self, task_id: TaskId) -> tuple[int, str]:
         task = self._tasks.get(task_id)
         return (0 if task is None else task.created_ms), task_id
+
+
+def log_ends(store: Store, task_ids: Collection[TaskId]) -> Mapping[TaskId, int]:
+    """Return where the logs of tasks end; of a store that keeps none, nothing."""
+    log: TaskLog | None = getattr(store, "log", None)
+    return log.newest(task_ids) if log is not None and task_ids else {}
 
 
 def counts_of(tasks: Sequence[ListedTask], concerns: Mapping[TaskId, Concern]) -> Counts:

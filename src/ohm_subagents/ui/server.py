@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Final, TypeVar, get_args
 from urllib.parse import quote
@@ -55,6 +56,8 @@ _UNQUOTED: Final = "!~*'()"
 _MOST_ROWS: Final = 500
 _ROWS: Final = 100
 """As many as the page asks for at once."""
+_NEAR: Final = 40
+"""As many rows of a tree as a large window shows: `NEAR` of the page."""
 _MOST_BODY: Final = 1_000_000
 """Bytes: a follow-up is no longer."""
 
@@ -80,6 +83,7 @@ async def _opened_app(ohm: Ohm, *, token: str, port: int, clock: Clock) -> Async
     news = News(ohm.store, pictures)
     async with anyio.create_task_group() as group:
         group.start_soon(news.run)
+        group.start_soon(partial(pictures.page, Filters(), offset=0, limit=_ROWS))  # while the browser is starting
         answers = _Answers(pictures, news, Steering(ohm, group, news.tell))
         yield Guard(Starlette(routes=answers.routes), token=token, port=port)
         group.cancel_scope.cancel()
@@ -143,7 +147,10 @@ class _Answers:
         return _json(await self._pictures.page(filters, offset=offset, limit=min(limit, _MOST_ROWS)))
 
     async def task(self, request: Request) -> Response:
-        return _answer(await self._pictures.picture(request.path_params["id"]))
+        near = _number(request, "near", 0)
+        if near is None:
+            return _invalid("'near' is a whole number from 0 on.")
+        return _answer(await self._pictures.picture(request.path_params["id"], near=near))
 
     async def transcript(self, request: Request) -> Response:
         after = _number(request, "after", 0)
@@ -212,7 +219,7 @@ def _first_asked(request: Request) -> str:
     """Return the address of the data that a page asks for first; empty where that depends on more than its path."""
     task_id = request.path_params.get("id")
     if task_id is not None:
-        return f"/api/tasks/{quote(task_id, safe=_UNQUOTED)}"
+        return f"/api/tasks/{quote(task_id, safe=_UNQUOTED)}?near={_NEAR}"
     return "" if request.url.query or request.url.path != "/" else f"/api/tasks?offset=0&limit={_ROWS}"
 
 

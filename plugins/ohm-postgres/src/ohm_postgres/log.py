@@ -10,6 +10,8 @@ from ohm_postgres.stored import to_text
 from ohm_subagents.store import Followers, history_of_log
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from ohm_postgres.reader import Reader
     from ohm_subagents.contract import TaskId
     from ohm_subagents.store import Recorded
@@ -18,6 +20,9 @@ LOOK_S: Final = 0.25
 """The interval at which a follower looks: to tell each event would cost every commit of every process."""
 _AFTER: Final = (
     "SELECT e.n, e.lines FROM ohm_events e JOIN ohm_tasks t ON t.seq = e.task WHERE t.id = %s AND e.n > %s ORDER BY e.n"
+)
+_NEWEST: Final = (
+    "SELECT t.id, (SELECT coalesce(max(n), 0) FROM ohm_events WHERE task = t.seq) FROM ohm_tasks t WHERE t.id = ANY(%s)"
 )
 
 
@@ -29,6 +34,10 @@ class PostgresLog:
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
         self.follow = Followers().follow
+
+    def newest(self, task_ids: Collection[TaskId]) -> Mapping[TaskId, int]:
+        names = {to_text(task_id): task_id for task_id in task_ids}
+        return {names[name]: end for name, end in self._reader.found(_NEWEST, ([*names],)) or ()}
 
     async def after(self, task_id: TaskId, position: int) -> tuple[tuple[Recorded, ...], int]:
         return await to_thread.run_sync(self._after, task_id, position)

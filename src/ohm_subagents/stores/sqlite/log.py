@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Final
 
 from anyio import to_thread
@@ -9,6 +10,8 @@ from anyio import to_thread
 from ohm_subagents.store import history_of_log
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from ohm_subagents.contract.events import Recorded
     from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.stores.sqlite.reader import Reader
@@ -16,6 +19,10 @@ if TYPE_CHECKING:
 
 _AFTER: Final = (
     "SELECT n, lines FROM events JOIN tasks ON tasks.seq = events.task WHERE tasks.id = ? AND n > ? ORDER BY n"
+)
+_NEWEST: Final = (
+    "SELECT id, (SELECT ifnull(max(n), 0) FROM events WHERE task = seq)"
+    " FROM tasks WHERE id IN (SELECT value FROM json_each(?))"
 )
 
 
@@ -30,6 +37,9 @@ class SqliteLog:
     @property
     def look_s(self) -> float | None:
         return self._waker.look_s
+
+    def newest(self, task_ids: Collection[TaskId]) -> Mapping[TaskId, int]:
+        return dict(self._reader.found(_NEWEST, json.dumps([*task_ids])) or ())
 
     async def after(self, task_id: TaskId, position: int) -> tuple[tuple[Recorded, ...], int]:
         return await to_thread.run_sync(self._after, task_id, position)

@@ -25,9 +25,9 @@ export function readTasks(filters, offset, limit) {
   return asked(`/api/tasks?${new URLSearchParams({ ...filters, offset, limit })}`);
 }
 
-/** Read a task with the whole tree of its start (`TaskPicture`). */
-export async function readTask(id) {
-  if (!exported) return asked(`/api/tasks/${encodeURIComponent(id)}`);
+/** Read a task with the tree of its start (`TaskPicture`), `near` of these tasks whole, or all. */
+export async function readTask(id, near) {
+  if (!exported) return asked(`/api/tasks/${encodeURIComponent(id)}${near ? `?near=${near}` : ""}`);
   const { picture } = kept;
   setClock(picture.now_ms);
   const row = picture.tree.find((one) => one.id === id);

@@ -10,6 +10,8 @@ import { Transcript } from "./transcript.js";
 import { Tree } from "./tree.js";
 import { silence } from "./words.js";
 
+const NEAR = 40;
+
 export class TaskView {
   title = "Task";
 
@@ -54,8 +56,10 @@ export class TaskView {
   async read() {
     const { id } = this;
     try {
-      const picture = await readTask(id);
-      if (id === this.id) this.show(picture);
+      const picture = await readTask(id, this.painted ? 0 : NEAR);
+      if (id !== this.id) return;
+      this.show(picture);
+      if (picture.is_whole === false) this.renew();
     } catch (error) {
       if (id !== this.id) return;
       fill(this.trouble, this.page.hidden && node("h1", {}, "This task cannot be shown"), node("p", {}, error.message),
