@@ -166,6 +166,33 @@ class TestTokensAndCost:
         assert (provider.requests, provider.peak) == (8, 2)
         assert statuses(details) == ["succeeded"] * 8
 
+    async def test_what_a_cancelled_request_may_have_used_is_for_no_other_until_that_is_known(self):
+        cancelled = anyio.Event()
+
+        async def act(request, sink):
+            if request.prompt.endswith("second"):  # after a notice of what is left
+                await cancelled.wait()
+            async with request.gate.request(NEED) as leave:
+                if isinstance(leave, Err):
+                    return leave
+                try:
+                    await anyio.sleep_forever()
+                finally:
+                    with anyio.CancelScope(shield=True):
+                        await anyio.sleep(1)
+                        sink.emit(UsageAdded(usage=USAGE))
+
+        async with opened(ActingBackend(act), asyncStart="allow", budget={"tokens": 200}) as ohm:
+            items = [ITEM | {"prompt": "first"}, ITEM | {"prompt": "second"}]
+            await ohm.call("task", {"op": "start", "tasks": items, "parallel": True, "async": True})
+            first, second = (ohm.handle(task.id) for task in ohm.store.tasks())
+            await anyio.sleep(1)
+            await first.cancel()
+            cancelled.set()
+            error = (await second.wait()).unwrap_err()
+            assert error.code == ErrorCode.BUDGET_EXCEEDED
+            assert ohm.task(first.id).activity.usage == USAGE
+
     async def test_an_answer_may_be_as_long_as_the_budget_has_left(self):
         provider = Provider(need=RequestNeed(provider="acme", input_tokens=100))
         async with opened(ActingBackend(provider.act)) as ohm:

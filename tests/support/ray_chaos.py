@@ -53,6 +53,8 @@ UNATTENDED = 0.7
 """The part of the rounds with a ledger in which its submitter is gone."""
 OPTIONS = {"pool": "chaos", "runners": RUNNERS, "onLost": "retry", "resources": {"slot": 0.5}}
 OPTIONS |= {"ledgerAfterMs": 1000, "ledgerIdleMs": 60_000}
+ROUND_S = 600
+"""Seconds that a round may take, on a machine with much else to do."""
 ENDED_S = 240
 """Seconds in which a ledger ends by itself, also one that nobody has told that its tasks are over."""
 SUBAGENTS = {"budget": {"requests": SHARED}, "asyncStart": "allow"}
@@ -104,7 +106,7 @@ class Chaos:
     async def round(self, victim):
         """Kill one of these in a batch, and check what is left of it."""
         began = time.monotonic()
-        with anyio.fail_after(150):
+        with anyio.fail_after(ROUND_S):
             unattended = victim == "ledger" and self.chance.random() < UNATTENDED
             self._ask(LAST_UNATTENDED if unattended else LAST)
             if victim == "submitter" or unattended:
@@ -267,11 +269,10 @@ def tell(text):
 
 def keep(cluster, directory):
     """Keep the tasks of a round that failed, and what was logged of it."""
-    for name in ("kept", "requests"):
-        shutil.copytree(cluster.directory / name, directory / name)
-    for log in [*cluster.directory.glob("log*"), *cluster.directory.glob("ray/session_*/logs/*")]:
-        if log.is_file():
-            shutil.copy(log, directory)
+    shutil.copytree(cluster.directory / "requests", directory / "requests")
+    for place in ("kept/*", "log*", "ray/session_*/logs/*"):
+        for file in filter(Path.is_file, cluster.directory.glob(place)):
+            shutil.copy(file, directory)
 
 
 async def play(rounds, *, seed, tasks, kept):

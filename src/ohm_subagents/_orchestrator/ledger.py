@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -133,9 +134,19 @@ class Ledger:
 
     def commit(self, reservation: Reservation) -> None:
         """Charge a request whose usage was not reported."""
+        self.release(self.count(reservation))
+
+    def count(self, reservation: Reservation) -> Reservation:
+        """Charge the request of a reservation, and return the rest of it, for what the request may yet use."""
         for one in self.budgets:
             one.requests += reservation.requests
-        self.release(reservation)
+        if reservation is _UNLIMITED:
+            return reservation
+        rest = replace(reservation, requests=0)
+        for one in self.budgets:
+            one.hold(reservation, -1)
+            one.hold(rest, 1)
+        return rest
 
     def spend(self, usage: Usage, reservation: Reservation | None) -> BudgetExceeded | None:
         """Charge reported usage, in place of its reservation if it had one; return the budget that it exceeds."""

@@ -58,7 +58,8 @@ class RequestGate:
         self._release = release
         self._held: Reservation | None = None
         self._got_through: Callable[[], None] | None = None
-        self._is_out = self._is_cut = False
+        self._is_out = False
+        self._cut: Reservation | None = None
         self._turn: anyio.Semaphore | None = None
 
     @cached_property
@@ -98,9 +99,9 @@ class RequestGate:
 
     def uncounted(self, event: UsageAdded) -> UsageAdded:
         """Return what the run reports without the request that was counted when it was cut off."""
-        if not (self._is_cut and event.usage.requests):
+        if self._cut is None or not event.usage.requests:
             return event
-        self._is_cut = False
+        self._end_cut()  # what it used takes the place of what was reserved for it
         return UsageAdded(usage=event.usage.since(ONE_REQUEST))
 
     def used(self, usage: Usage) -> BudgetExceeded | None:
@@ -138,22 +139,36 @@ class RequestGate:
             finally:
                 self._got_through = None
                 self._count_open()  # no usage came: it failed, or was refused
-                self._is_cut = False
+                self._end_cut()
                 if self._held is reserved:  # it never went out
                     self._held = None
                     self._ledger.release(reserved)
 
     def cut(self) -> None:
-        """Count the request that is out, if there is one, before the task is settled: it was made all the same."""
-        self._is_cut = self._is_out
-        self._count_open()
+        """Count the request that is out, if there is one, before the task is settled: it was made all the same.
+
+        What else it may use stays reserved until that is known, or the request is over.
+        """
+        self._cut = self._counted()
 
     def _count_open(self) -> None:
+        counted = self._counted()
+        if counted is not None:
+            self._ledger.release(counted)
+
+    def _counted(self) -> Reservation | None:
+        """Count the request that is out, and return what is still reserved for it; None if there is none."""
         held = self._take() if self._is_out else None
         self._is_out = False
-        if held is not None:
-            self._record.add(UsageAdded(usage=ONE_REQUEST))
-            self._ledger.commit(held)
+        if held is None:
+            return None
+        self._record.add(UsageAdded(usage=ONE_REQUEST))
+        return self._ledger.count(held)
+
+    def _end_cut(self) -> None:
+        cut, self._cut = self._cut, None
+        if cut is not None:
+            self._ledger.release(cut)
 
     def unpriced(self, need: RequestNeed) -> OhmError | None:
         """Return an error if a cost budget is set and the price is unknown (`Gate`)."""
