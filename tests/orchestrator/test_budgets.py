@@ -129,6 +129,34 @@ class TestRequests:
         assert error.message == "The budget of 2 model requests of the call is spent."
         assert (envelope.assistant_text, envelope.usage.requests, envelope.stopped_by) == ("01", 2, "requests")
 
+    async def test_a_request_is_refused_that_waited_while_others_were_granted_the_rest_of_the_budget(self):
+        async def act(request, sink):
+            if request.prompt.endswith("second"):
+                await has_cover.wait()
+            async with request.gate.request(NEED) as leave:
+                if isinstance(leave, Err):
+                    return leave
+                granted.append(request.task_id)
+                sink.emit(UsageAdded(usage=USAGE))
+
+            async def cover():
+                sink.emit(UsageAdded(usage=Usage(requests=2)))  # by who may grant a part of it
+
+            [shared] = [one for one in leave.ok_value.budgets if one.rest().requests is not None]
+            shared.cover = cover
+            has_cover.set()
+            await has_asked.wait()
+            return "done"
+
+        granted, has_cover, has_asked = [], anyio.Event(), anyio.Event()
+        async with opened(ActingBackend(act), asyncStart="allow", budget={"requests": 3}) as ohm:
+            items = [ITEM | {"prompt": "first"}, ITEM | {"prompt": "second"}]
+            await ohm.call("task", {"op": "start", "tasks": items, "parallel": True, "async": True})
+            first, second = (ohm.handle(task.id) for task in ohm.store.tasks())
+            assert (await second.wait()).unwrap_err().code == ErrorCode.BUDGET_EXCEEDED
+            has_asked.set()
+        assert granted == [first.id]
+
     async def test_every_request_that_goes_out_is_spent_whether_it_fails_or_is_refused_and_made_again(self):
         sent = []
 

@@ -111,6 +111,10 @@ class Ledger:
                 return uncovered
         return None
 
+    def spent(self) -> tuple[tuple[int, int, Decimal], ...]:
+        """Return what was spent of each budget so far, to be compared with what it is later."""
+        return tuple((one.requests, one.tokens, one.cost_usd) for one in self.budgets)
+
     def expect(self) -> Callable[[], None]:
         """Let every request wait until the returned function is called: a run that goes on may have made some."""
         limits = [one for one in self.budgets if one.limits_requests]

@@ -116,13 +116,12 @@ class RequestGate:
         if self._turn is None:
             self._turn = anyio.Semaphore(1, fast_acquire=True)
         async with self._turn:
-            reserved = await self._reserve(need)
+            reserved, uncovered = await self._covered(need)
             if isinstance(reserved, BudgetExceeded):
                 self._refused(reserved)
                 yield Err(reserved.error)
                 return
             try:
-                uncovered = await self._ledger.covered()
                 if uncovered is not None:
                     yield Err(uncovered)
                     return
@@ -140,9 +139,7 @@ class RequestGate:
                 self._got_through = None
                 self._count_open()  # no usage came: it failed, or was refused
                 self._end_cut()
-                if self._held is reserved:  # it never went out
-                    self._held = None
-                    self._ledger.release(reserved)
+                self._give_back(reserved)
 
     def cut(self) -> None:
         """Count the request that is out, if there is one, before the task is settled: it was made all the same.
@@ -189,6 +186,30 @@ class RequestGate:
     ) -> str | None:
         """Judge a call of a tool, and wait for an answer where a rule asks about it (`Gate`)."""
         return await self.approvals.tool(name, arguments, call_id, on_wait, judged)
+
+    async def _covered(self, need: RequestNeed) -> tuple[Reservation | BudgetExceeded, OhmError | None]:
+        """Reserve the budget, and wait until nobody else may grant what was reserved; or return why nobody knows.
+
+        What others have granted may be counted in that time: then the rest has to allow the request once more.
+        """
+        while True:
+            reserved = await self._reserve(need)
+            if isinstance(reserved, BudgetExceeded):
+                return reserved, None
+            spent = self._ledger.spent()
+            try:
+                uncovered = await self._ledger.covered()
+            except BaseException:
+                self._give_back(reserved)
+                raise
+            if uncovered is not None or self._ledger.spent() == spent:
+                return reserved, uncovered
+
+    def _give_back(self, reserved: Reservation) -> None:
+        """Give back what never went out."""
+        if self._held is reserved:
+            self._held = None
+            self._ledger.release(reserved)
 
     async def _reserve(self, need: RequestNeed) -> Reservation | BudgetExceeded:
         self._record.caught_up()
