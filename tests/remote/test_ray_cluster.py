@@ -1,7 +1,6 @@
 """Runs on a real Ray cluster of this machine, which the tests start."""
 
 import os
-import random
 import signal
 import sys
 from hashlib import sha256
@@ -118,50 +117,6 @@ async def test_a_killed_runner_costs_its_own_runs_only_and_ray_prints_nothing(cl
         told = {"lines": ["A worker died."], "pid": "raylet", "is_err": False}
         sys.modules["ray._private.worker"].print_to_stdstream(told, ignore_prefix=False)  # as it does some time later
     assert capfd.readouterr().out == ""
-
-
-async def test_a_killed_submitter_costs_none_and_the_next_one_misses_nothing(cluster, tmp_path):
-    options = ['["count 500"]', '{"runners": 2, "pool": "attended"}']
-    command = [sys.executable, ray_submitter.__file__, str(tmp_path), *options]
-    async with await anyio.open_process(command, env=cluster.env, stderr=None) as submitter:
-        task_id = (await BufferedByteReceiveStream(submitter.stdout).receive_until(b"\n", 100)).decode()
-        submitter.kill()
-    async with joined(cluster, tmp_path, runners=2, pool="attended") as ohm:
-        assert ohm.task(task_id).status == "running"
-        with anyio.fail_after(60):
-            assert (await ohm.handle(task_id).wait()).unwrap().output == "Done: count 500"
-        assert [int(word) for word in ohm.task(task_id).text.split()] == [*range(1, 501)]
-
-
-async def test_a_run_goes_on_elsewhere_where_that_is_asked_for(cluster, tmp_path):
-    log, before = EventLog(), cluster.runners()
-    async with joined(cluster, tmp_path, log, runners=2, pool="again", onLost="retry") as ohm:
-        handle = await ohm.start("finder", "count 300")
-        await said(log, handle, "10 ")
-        [victim] = set(cluster.runners()) - set(before)
-        os.kill(victim.pid, signal.SIGKILL)
-        with anyio.fail_after(60):
-            assert (await handle.wait()).unwrap().output == "Done: count 300"
-        numbers = {int(word) for word in ohm.task(handle.id).text.split()}
-    assert numbers == {*range(1, 301)}
-
-
-async def test_each_task_of_a_batch_ends_once_whichever_runners_are_killed_meanwhile(cluster, tmp_path):
-    chance, before = random.Random(3), set(cluster.runners())
-    for _ in range(2):
-        log = EventLog()
-        async with joined(cluster, tmp_path, log, runners=4, pool="chaos", onLost="retry") as ohm:
-            handles = [await ohm.start("finder", "count 100") for _ in range(50)]
-            for handle in handles:
-                await said(log, handle)
-            victim = chance.choice([one for one in cluster.runners() if one not in before])
-            os.kill(victim.pid, signal.SIGKILL)
-            with anyio.fail_after(90):
-                outputs = [(await handle.wait()).unwrap().output for handle in handles]
-            texts = [{int(word) for word in ohm.task(handle.id).text.split()} for handle in handles]
-        assert outputs == ["Done: count 100"] * 50
-        assert texts == [{*range(1, 101)}] * 50
-        assert log.kinds().count("task_settled") == 50
 
 
 async def test_two_hundred_children_run_on_the_cluster_by_changing_one_line(cluster, tmp_path):

@@ -51,7 +51,7 @@ UNATTENDED_S = 10
 RUNNERS = 4
 UNATTENDED = 0.7
 """The part of the rounds with a ledger in which its submitter is gone."""
-OPTIONS = {"pool": "chaos", "runners": RUNNERS, "onLost": "retry", "resources": {"slot": 0.5}}
+OPTIONS = {"pool": "chaos", "onLost": "retry", "resources": {"slot": 0.5}}
 OPTIONS |= {"ledgerAfterMs": 1000, "ledgerIdleMs": 60_000}
 ROUND_S = 600
 """Seconds that a round may take, on a machine with much else to do."""
@@ -79,8 +79,9 @@ class Moment:
 class Chaos:
     """Plays rounds on a cluster, and counts what it finds."""
 
-    def __init__(self, cluster, directory, *, seed, tasks):
+    def __init__(self, cluster, directory, *, seed, tasks, runners=RUNNERS):
         self.cluster, self.directory, self.tasks = cluster, directory, tasks
+        self.options = OPTIONS | {"runners": runners}
         self._ask(LAST)
         self.chance = random.Random(seed)
         self.found = Counter()
@@ -101,7 +102,7 @@ class Chaos:
             yield self
 
     def opened(self, *plugins, **more):
-        return opened(self.directory, self.cluster.env, *plugins, subagents=SUBAGENTS, **OPTIONS, **more)
+        return opened(self.directory, self.cluster.env, *plugins, subagents=SUBAGENTS, **self.options, **more)
 
     async def round(self, victim):
         """Kill one of these in a batch, and check what is left of it."""
@@ -117,7 +118,7 @@ class Chaos:
         self.found[victim] += 1
 
     async def _without_its_submitter(self, *, unattended):
-        arguments = [f"{self.directory}", json.dumps(self.prompts), json.dumps(OPTIONS), f"{REQUESTS}"]
+        arguments = [f"{self.directory}", json.dumps(self.prompts), json.dumps(self.options), f"{REQUESTS}"]
         arguments += [f"{SHARING}", json.dumps(SUBAGENTS)]
         command = [sys.executable, ray_submitter.__file__, *arguments]
         async with await anyio.open_process(command, env=self.cluster.env, stderr=None) as submitter:
@@ -219,7 +220,7 @@ class Chaos:
 
     def names(self):
         """The names of the runners that there have to be."""
-        return [f"ohm/{OPTIONS['pool']}/{number}" for number in range(RUNNERS)]
+        return [f"ohm/{OPTIONS['pool']}/{number}" for number in range(self.options["runners"])]
 
     async def end(self):
         """End the runners, which stay after their programs. Each has one process, and nothing else of ours is left."""

@@ -92,6 +92,7 @@ class Cluster:
             shutil.copy(HERE / module, site)
         port = self.address.split(":")[1]
         own = [f"--port={port}", "--num-cpus=2", "--include-dashboard=false", f"--temp-dir={self.directory / 'ray'}"]
+        own += ["--no-monitor", "--include-log-monitor=false"]  # nobody asks for more nodes, or reads their logs here
         self.nodes = []
         self.head = self._started("here", "--head", *own)
         try:
@@ -101,13 +102,13 @@ class Cluster:
             self.end()
 
     def add_node(self, *, place, slots=0):
-        """Start a node with this label, and so many of the resource `slot`; return it once it has joined.
+        """Start a node with this label, so many of the resource `slot` and one `place`; return it once it has joined.
 
         Ray gives up where that takes a node longer than 30 s.
         """
-        resources = json.dumps({"slot": slots})
+        resources = json.dumps({"slot": slots, "place": 1})
         own = [f"--address={self.address}", "--num-cpus=1", f"--resources={resources}"]
-        own += ["--include-log-monitor=false"]  # that of the head is enough on one machine
+        own += ["--include-log-monitor=false"]
         for _ in range(3):
             node = self._started(place, *own)
             if node.has_joined():
