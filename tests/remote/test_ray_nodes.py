@@ -72,7 +72,7 @@ async def test_each_task_of_a_batch_ends_once_with_all_its_text_and_within_its_b
 
 
 async def test_a_runner_above_the_least_number_ends_when_nobody_needs_it(cluster, tmp_path):
-    before, bounds = {*cluster.runners()}, {"min": 1, "max": 2, "idleMs": 5000}
+    before, bounds = {*cluster.runners()}, {"min": 1, "max": 2, "idleMs": 2000}
     async with opened(tmp_path, cluster.env, pool="shrinking", runners=bounds, runsPerRunner=1) as ohm:
         for handle in [await ohm.start("finder", "count 50") for _ in range(2)]:
             (await handle.wait()).unwrap()
