@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents.contract import Envelope, Request
     from ohm_subagents.contract.envelope_parts import WorkspaceBlock
+    from ohm_subagents.contract.requests import Scope
     from ohm_subagents.plugin import RunRequest, Sink
 
 pytestmark = pytest.mark.anyio
@@ -265,6 +266,34 @@ async def test_with_ask_the_work_lands_once_the_one_who_approves_has_agreed(
     assert (parent / "a").read_text() == ("mine\n" if landed == "clean" else "one\n")
     assert ("that was denied: not today" in f"{envelope.diagnostics}") == (landed == "no")
     assert "land 'clean' has no effect: the profile or ohm.json says 'ask'." in f"{envelope.diagnostics}"
+
+
+@pytest.mark.parametrize(
+    ("scope", "times"), [pytest.param("call", 3, marks=pytest.mark.slow), ("task", 2), ("always", 1)]
+)
+async def test_who_agrees_for_the_task_or_for_always_is_asked_no_more_about_what_it_or_any_task_lands(
+    tmp_path: Path, parent: Path, scope: Scope, times: int
+) -> None:
+    asked: list[Request] = []
+    has_begun, may_end = anyio.Event(), anyio.Event()
+
+    async def act(request: RunRequest, sink: Sink) -> Answer:
+        has_begun.set()
+        await may_end.wait()
+        return await writing(request, sink)
+
+    approvals = agreeing(Approve(scope), asked)
+    async with opened(tmp_path, parent, act, {"land": "ask"}, approvals=approvals) as ohm:
+        first = await ohm.start("finder", "mine", isolation="clone")
+        await has_begun.wait()
+        async with anyio.create_task_group() as group:
+            group.start_soon(first.send, "more of the same task")
+            await anyio.lowlevel.checkpoint()
+            may_end.set()
+        other = (await ohm.run("finder", "other", isolation="clone")).unwrap()
+        assert kept((await first.wait()).unwrap()).landed == kept(other).landed == "clean"
+    assert len(asked) == times
+    assert (parent / "a").read_text() == "other\n"
 
 
 async def test_with_ask_nothing_lands_where_nobody_is_there_to_agree_and_that_is_said(

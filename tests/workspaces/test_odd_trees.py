@@ -12,7 +12,7 @@ from git_trees import copied, fingerprint, git, repository, trapped, write
 
 from ohm_subagents import Ohm
 from ohm_subagents.testing import HERMETIC
-from ohm_subagents.workspaces import GitWorkspaces, included
+from ohm_subagents.workspaces import GitWorkspaces, block_sharing
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -166,7 +166,7 @@ async def test_a_clone_has_every_file_byte_by_byte_and_its_work_comes_back(tmp_p
     expected = kind(parent)
     parent = {"worktree": tmp_path / "side", "shallow": tmp_path / "shallow"}.get(kind.__name__, parent)
     if way == "shared":
-        monkeypatch.setattr(included, "share_blocks", copied)
+        monkeypatch.setattr(block_sharing, "share_blocks", copied)
     before = fingerprint(parent)
     workspaces = GitWorkspaces(tmp_path / "cache", {"PATH": os.environ["PATH"], "HOME": f"{tmp_path}"})
     beginning = (await workspaces.begin(parent, "task_1")).unwrap()

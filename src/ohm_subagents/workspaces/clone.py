@@ -131,7 +131,7 @@ async def _share(git: Git, origin: Source, base: str, top: Path) -> None:
             written_ns = (view.directory / "index").stat().st_mtime_ns
             listed = (await view.run(*LISTED)).stdout
             await git.run("read-tree", base, cwd=top)
-            await to_thread.run_sync(share_all, origin.top, listed, written_ns, top)
+            await share_all(origin.top, listed, written_ns, top)
     finally:
         await to_thread.run_sync(remove, view.directory)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import stat
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from anyio import to_thread
 
+from ohm_subagents.workspaces import block_sharing
 from ohm_subagents.workspaces.working_files import WorkingFiles
 
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from ohm_subagents.workspaces.view import View
 
-_FICLONE: Final = 0x40049409
-"""Of Linux: share the blocks of a file."""
 _LISTED: Final = ("ls-files", "-o", "-i", "--exclude-standard", "-z", "--")
 
 
@@ -58,15 +56,10 @@ def _copy(files: WorkingFiles, clone: WorkingFiles, path: bytes) -> None:
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 
 
-def share_blocks(source: int, target: int) -> None:
-    """Let an empty file share the blocks of another one. Raises OSError where the file system cannot."""
-    fcntl.ioctl(target, _FICLONE, source)
-
-
 def fill(source: int, target: int) -> None:
     """Give an empty file the content of another one; it takes no room where the file system shares blocks."""
     try:
-        share_blocks(source, target)
+        block_sharing.share_blocks(source, target)
     except OSError:
         with os.fdopen(source, "rb", closefd=False) as old, os.fdopen(target, "wb", closefd=False) as new:
             shutil.copyfileobj(old, new)

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 UNANSWERED: Final = (
     "Nobody has answered. Go on with what you take to be right and say so, or say what you could not do."
 )
+_ANY_LANDING: Final = "any landing"
+"""The name to which an approval of a landing is bound, with the directory; no tool has such a one."""
 SHOWN: Final = 4000
 """Characters of arguments, and of a question, that a request shows."""
 
@@ -155,9 +157,13 @@ class Approvals:
     async def landing(self, work: WorkspaceKept) -> str | None:
         """Return None once somebody has agreed that the work of the task lands; else why it has not landed.
 
+        Who agreed for the task, or for always, has agreed to what the task, or any one, lands in this directory later.
         Where nobody is there, nobody has agreed: only `unattended: wait` waits for one who comes.
         """
         requests, task_id = self._requests, self._record.task.id
+        digest = digest_of(_ANY_LANDING, {}, self._spec.cwd)
+        if requests.is_approved(self._path(), digest):
+            return None
         if requests.unattended != "wait" and not await requests.answerers.attending(self._path()):
             return f"The work has not landed: nobody was there to agree. `ohm land {task_id}` lands it."
         facts: dict[str, JsonValue] = {"ref": work.ref, "files": work.files}
@@ -168,7 +174,7 @@ class Approvals:
             "",
             arguments=json.dumps(facts, separators=(",", ":")),
             reason=f"land 'ask'; `ohm diff {task_id}` shows the changes",
-            digest=digest_of("land", facts, self._spec.cwd),
+            digest=digest,
         )
         match (await self._ask(request)).answer:
             case Approve():

@@ -145,7 +145,7 @@ class Requests:
 
     def _note_again(self, request: Request) -> None:
         for one in self._again.values():
-            if (one.former.task_id, one.former.digest) == (request.task_id, request.digest) and one.request is None:
+            if _same_call(one.former) == _same_call(request) and one.request is None:
                 one.request = request
                 one.is_known.set()
                 return
@@ -255,6 +255,11 @@ class Requests:
         self.remember(request, answer)
         waiting.answered.set()
         return given
+
+
+def _same_call(request: Request) -> tuple[str, ...]:
+    """Return what is equal for a call that is asked about again; what lands has no call, and may be other work."""
+    return (request.task_id, request.digest, "" if request.call_id else request.arguments)
 
 
 _EXPIRED: Final = "nobody answered in time"
