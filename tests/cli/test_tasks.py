@@ -101,7 +101,7 @@ async def test_those_that_are_stuck_or_wait_for_an_answer_are_found(ohm) -> None
     assert stuck.stdout.startswith("! ")
     assert re.search(r" · stuck for \d+s, pid \d+ · .* · Waits for its model\.\n$", stuck.stdout)
     assert ["stuck for" in line for line in tree] == [False, False, False, False, True]
-    assert tree[0].startswith("1 stuck · 1 running · ")
+    assert tree[0].startswith("2 running (1 stuck) · ")
     assert tree[-1].startswith("    ")
 
 

@@ -77,7 +77,7 @@ def test_one_that_was_chosen_stays_too() -> None:
 
 
 def test_those_that_are_stuck_are_counted_apart() -> None:
-    assert drawn(5, 60_000)[0].startswith("2 stuck · 6 queued · 3 done · ")
+    assert drawn(5, 60_000)[0].startswith("2 running (2 stuck) · 6 queued · 3 done · ")
 
 
 def test_titles_and_times_are_below_each_other() -> None:

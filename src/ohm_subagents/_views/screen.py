@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.live_tree import brief_lines, task_block
@@ -16,18 +15,17 @@ from ohm_subagents._views.work_facts import concern_of
 from ohm_subagents.contract.usage import NOTHING_USED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from ohm_subagents._views.live_tree import LiveTask
     from ohm_subagents._views.spans import Span
     from ohm_subagents._views.theme import Theme
+    from ohm_subagents.contract.task import Status
 
-_TOKENS: Final[Mapping[str, str]] = MappingProxyType(
-    {**dict(STATUS_TOKENS.items()), "asking": "warning", "stuck": "warning"}
-)
 _ORDER: Final = ("asking", "stuck", "running", "failed", "cancelled", "queued", "succeeded")
 """The first ones are shown where there is not room for all."""
-_CALM: Final = frozenset({_TOKENS["queued"], _TOKENS["succeeded"]})
+_STATUSES: Final[tuple[Status, ...]] = ("running", "failed", "cancelled", "queued", "succeeded")
+_CALM: Final = frozenset({STATUS_TOKENS["queued"], STATUS_TOKENS["succeeded"]})
 
 
 def screen_lines(
@@ -102,11 +100,16 @@ def _left(tasks: Sequence[LiveTask]) -> list[str]:
 
 
 def _counted(tasks: Sequence[LiveTask], now_ms: int) -> list[Span]:
-    counts = Counter(_state(one, now_ms) for one in tasks)
+    """Count tasks by status; of those that run, how many ask or are stuck."""
+    counts = Counter(one.task.status for one in tasks)
+    concerns = Counter(_state(one, now_ms) for one in tasks)
+    amiss = ", ".join(f"{concerns[state]} {state}" for state in ("asking", "stuck") if concerns[state])
     return [
-        (_TOKENS[state], f"{counts[state]} {'done' if state == 'succeeded' else state}")
-        for state in _ORDER
-        if counts[state]
+        ("warning", f"{counts[status]} running ({amiss})")
+        if status == "running" and amiss
+        else (STATUS_TOKENS[status], f"{counts[status]} {'done' if status == 'succeeded' else status}")
+        for status in _STATUSES
+        if counts[status]
     ]
 
 

@@ -15,7 +15,7 @@ from ohm_subagents.ui.shapes import TreeRow, Work
 from ohm_subagents.views import cost_rows, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from ohm_subagents.contract import ListedTask, Result
     from ohm_subagents.contract.ids import Clock
@@ -81,8 +81,7 @@ class Pictures:
 
     async def _concerns(self) -> dict[TaskId, Concern]:
         """Return what is amiss with the tasks that run."""
-        works = {task.id: await self._work(task) for task in self.registry.unsettled}
-        return {task_id: concern for task_id, work in works.items() if (concern := _concern(work))}
+        return _concerns_of({task.id: await self._work(task) for task in self.registry.unsettled})
 
     async def rows(self, tasks: Iterable[ListedTask]) -> list[Row]:
         """Return tasks as rows."""
@@ -137,7 +136,7 @@ class Pictures:
         shown = [(each, depth) for each, depth in tree if each.id in readings or each.id not in read]
         rows = [self._tree_row(each, depth, readings.get(each.id)) for each, depth in shown]
         asked = [each for reading in readings.values() for each in _asked_of(reading)]
-        concerns = {each.id: concern for (each, _), row in zip(shown, rows, strict=True) if (concern := _concern(row))}
+        concerns = _concerns_of({each.id: row for (each, _), row in zip(shown, rows, strict=True)})
         return Ok(
             TaskPicture(
                 task=detail_of(
@@ -227,9 +226,13 @@ def _asked_of(reading: Reading) -> list[Asked]:
     return [asked_of(request, cwd=cwd) for request in reading.task.requests]
 
 
-def _concern(work: Work) -> Concern | None:
-    """Return what is amiss with a task."""
-    return "waiting" if work["asks"] else "stuck" if work["is_stuck"] else None
+def _concerns_of(works: Mapping[TaskId, Work]) -> dict[TaskId, Concern]:
+    """Return what is amiss with tasks, of those with which something is."""
+    found: dict[TaskId, Concern] = {}
+    for task_id, work in works.items():
+        if work["asks"] or work["is_stuck"]:
+            found[task_id] = "waiting" if work["asks"] else "stuck"
+    return found
 
 
 def _seen(work: Work) -> tuple[object, ...]:
