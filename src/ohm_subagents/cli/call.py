@@ -17,6 +17,7 @@ from ohm_subagents.commands import (
     print_text,
     width,
 )
+from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.text import encodable
 from ohm_subagents.views import PLAIN, LiveTask
 
@@ -65,6 +66,8 @@ async def called(
     ended, number = await call_live(ohm, tool, payload, board=board, within_s=within_s)
     if as_json:
         print_json({} if ended is None else ended.details)
+    elif ended is not None and about and _is_refused(ended, [task for one in about if (task := ohm.task(one))]):
+        complain(_error_of(ended))
     elif ended is not None and board is not None:
         _print_called(ended, [one._replace(task=ohm.task(one.task.id) or one.task) for one in board.tasks], board.theme)
     elif number is not None:
@@ -83,13 +86,24 @@ def _print_called(result: ToolResult, tasks: Sequence[LiveTask], theme: Theme) -
     """Print the tasks of a call with their answers; if there are none, or it was refused, what the tool shows."""
     from ohm_subagents.commands import print_batch
 
-    codes = {one.task.error.code for one in tasks if not one.depth and one.task.error is not None}
-    code = result.details.get("error_code")
-    is_refused = result.is_error and (not codes or (code is not None and code not in codes))
+    is_refused = _is_refused(result, [one.task for one in tasks if not one.depth])
     if not tasks or is_refused or result.details.get("rejected_count"):
         print_text(result.text if result.is_error else result.render(expanded=True, width=width()))
         return
     print_batch(tasks, theme, after=_complain_of)
+
+
+def _is_refused(result: ToolResult, tasks: Sequence[Task]) -> bool:
+    """Return True if a call has failed, and none of its tasks for that reason."""
+    codes = {task.error.code for task in tasks if task.error is not None}
+    code = result.details.get("error_code")
+    return result.is_error and (not codes or (code is not None and code not in codes))
+
+
+def _error_of(result: ToolResult) -> OhmError:
+    told = result.details
+    message, advice = told.get("error_message") or result.text, told.get("error_advice") or ""
+    return OhmError(code=f"{told.get('error_code')}", message=f"{message}", advice=f"{advice}")
 
 
 def _complain_of(task: Task) -> None:

@@ -63,6 +63,8 @@ OWN.command(short_help="Own tasks that outlive their programs.")(serve)
 
 _YOUNG: Final = 50_000
 """New objects before a garbage collection: nearly all that a start makes is there to stay."""
+_READER_GONE: Final = 141
+"""What a shell makes of the signal that ends other tools then."""
 _LOST: Final = frozenset({errno.EPIPE, errno.ENOSPC, errno.EBADF, errno.EIO})
 
 
@@ -237,6 +239,7 @@ def main() -> None:
         if lost.args[0] not in _LOST:
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # so that the interpreter can flush what is left
-        if lost.args[0] != errno.EPIPE:
-            complain(f"Cannot write to standard output: {lost.args[1]}.")
+        if lost.args[0] == errno.EPIPE:  # whoever reads it has had enough, as `head` has
+            sys.exit(_READER_GONE)
+        complain(f"Cannot write to standard output: {lost.args[1]}.")
         sys.exit(TASK_FAILED)
