@@ -16,6 +16,7 @@ from ohm_subagents._config.mcp_servers import REFERENCE as VARIABLE_REFERENCE
 from ohm_subagents._config.mcp_servers import McpServer
 from ohm_subagents._config.model_menu import MenuEntry, ModelFallback
 from ohm_subagents._config.permissions import Permissions
+from ohm_subagents._config.reserved import reserved_fields
 from ohm_subagents._config.sandbox import SandboxSettings
 from ohm_subagents._config.schema import (
     AzurePainter,
@@ -111,6 +112,7 @@ __all__ = [
     "loop_policy",
     "process_env",
     "read_trust",
+    "reserved_fields",
     "resolve_tools",
     "trust_records",
     "unknown_of",

@@ -32,7 +32,15 @@ if TYPE_CHECKING:
     from ohm_subagents._views.request_texts import answer_text, landing_text, request_text
     from ohm_subagents._views.screen import screen_lines
     from ohm_subagents._views.status import status_line, task_line
-    from ohm_subagents._views.task_texts import Wording, activity, elapsed_ms, task_title, tool_row, tool_rows
+    from ohm_subagents._views.task_texts import (
+        Wording,
+        activity,
+        elapsed_ms,
+        failure_line,
+        task_title,
+        tool_row,
+        tool_rows,
+    )
     from ohm_subagents._views.theme import PLAIN, Theme, View
     from ohm_subagents._views.todo_count import TODO_TOOLS, TodoCount, todos_in
     from ohm_subagents._views.tool_calls import FileChange, NamedCall, changed_lines, named_call
@@ -86,6 +94,7 @@ __all__ = [
     "doing_text",
     "duration_text",
     "elapsed_ms",
+    "failure_line",
     "fit",
     "fleet_lines",
     "instant_text",
@@ -140,7 +149,7 @@ __getattr__, __dir__ = lazy_names(
         "_views.request_texts": "answer_text landing_text request_text",
         "_views.screen": "screen_lines",
         "_views.status": "status_line task_line",
-        "_views.task_texts": "Wording activity elapsed_ms task_title tool_row tool_rows",
+        "_views.task_texts": "Wording activity elapsed_ms failure_line task_title tool_row tool_rows",
         "_views.theme": "PLAIN Theme View",
         "_views.todo_count": "TODO_TOOLS TodoCount todos_in",
         "_views.tool_calls": "FileChange NamedCall changed_lines named_call",

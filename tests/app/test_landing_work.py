@@ -39,7 +39,7 @@ async def test_work_lands_and_the_envelope_says_so(tmp_path, parent):
         again = (await ohm.land(task)).unwrap_err()
         assert f"{again}" == f"The changes of task '{task}' have landed; there is nothing more to land."
         gone = (await ohm.discard(task)).unwrap_err()
-        assert "have landed, and are in the files of its parent" in f"{gone}"
+        assert "have landed, and are in the files of its directory" in f"{gone}"
 
 
 async def test_a_conflict_is_an_error_and_the_envelope_names_it_until_the_work_fits(tmp_path, parent):
@@ -50,8 +50,8 @@ async def test_a_conflict_is_an_error_and_the_envelope_names_it_until_the_work_f
         error = (await ohm.land(task)).unwrap_err()
         assert error.code == "landing_conflict"
         assert f"{error}" == (
-            f"The changes of task '{task}' do not fit into the files of its parent, and nothing has landed: "
-            "a line 1: both have changed it. Change these lines in the parent, or let another task make the changes to "
+            f"The changes of task '{task}' do not fit into the files of its directory, and nothing has landed: "
+            "a line 1: both have changed it. Change these lines there, or let another task make the changes to "
             "the files as they are now."
         )
         assert fingerprint(parent) == before

@@ -305,8 +305,8 @@ def test_a_misspelt_thinking_level_is_a_warning_and_a_name_with_a_colon_is_none(
     ohm.configure({"subagentBackend": "none", "subagents": models})
     said = section(ohm("doctor").stdout, "Diagnostics")
     assert [line for line in said if "thinking level" in line] == [
-        "  ○ 'hihg' of model 'anthropic/claude-sonnet-5-5:hihg' is no thinking level, so it was taken for a part of "
-        "the name. Did you mean 'high'? The levels are off, minimal, low, medium, high, xhigh."
+        "  ○ 'hihg' of model 'anthropic/claude-sonnet-5-5:hihg' is no thinking level: a model of this whole name "
+        "is asked. Did you mean 'high'? The levels are off, minimal, low, medium, high, xhigh."
     ]
 
 

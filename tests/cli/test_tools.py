@@ -28,6 +28,9 @@ def test_the_tools_are_listed_with_their_suites_and_plugins(ohm) -> None:
         "  list_todos   todos  todos   where a profile names it",
         "  edit_todos   todos  todos   where a profile names it",
         "",
+        "Built in, for a subagent whose profile names them: read, bash, edit, write, grep, find, ls, code_search, "
+        "ask_parent",
+        "",
         "Not mounted, as `suites` of ohm.json does not name them: delegate, task",
     ]
 

@@ -289,10 +289,10 @@ async def test_a_follow_up_is_checked_anew(tmp_path):
     [
         ("run: pytest", "it is 'run: pytest'; allowed: a list of checks"),
         ([], "allowed: a list with at least one check"),
-        (["pytest"], "the check 'pytest' is none; allowed: 'file: <path>' or 'run: <command line>'"),
-        (["ran: pytest"], "the check 'ran: pytest' is none"),
-        (["run: "], "the check 'run: ' is none"),
-        ([3], "the check 3 is none"),
+        (["pytest"], "'pytest' is no check; allowed: 'file: <path>' or 'run: <command line>'"),
+        (["ran: pytest"], "'ran: pytest' is no check"),
+        (["run: "], "'run: ' is no check"),
+        ([3], "3 is no check"),
         (["file: ../x"], "leads out of the workspace; allowed: a path below the working directory"),
         (["file: /etc/passwd"], "leads out of the workspace"),
         ({"checks": FILE, "must": True}, "it has the unknown key 'must'; allowed: checks, require, retry, seconds"),
@@ -384,7 +384,7 @@ async def test_a_model_is_told_what_is_no_check(tmp_path):
         result = await ohm.call("task", START | {"accept": ["pytest"]})
 
     assert result.details["error_code"] == "invalid_task_tool_payload"
-    assert "'file: <path>' or 'run: <command line>' (the check 'pytest' is none)" in result.text
+    assert "'file: <path>' or 'run: <command line>' ('pytest' is no check)" in result.text
 
 
 async def test_the_verdict_is_told_to_a_parent_model_and_to_people(tmp_path):

@@ -96,7 +96,7 @@ async def test_work_lands_among_what_the_user_has_not_committed_and_git_has_not_
     again = (await landings.land(parent, "task_1")).unwrap_err()
     assert f"{again}" == "The changes of task 'task_1' have landed; there is nothing more to land."
     assert f"{(await landings.discard(parent, 'task_1')).unwrap_err()}" == (
-        "The changes of task 'task_1' have landed, and are in the files of its parent. Take them back there."
+        "The changes of task 'task_1' have landed, and are in the files of its directory. Take them back there."
     )
 
 
@@ -119,9 +119,9 @@ async def test_a_conflict_names_files_and_lines_and_changes_nothing(workspaces, 
     assert landing.landed == "conflict"
     assert [f"{conflict}" for conflict in landing.conflicts] == [
         "a line 10: both have changed it",
-        "b: the parent has removed it, and the task has changed it",
-        "c: the task has removed it, and the parent has changed it",
-        "f: the task has removed it, and the parent has changed it",
+        "b: it was removed there meanwhile, and the task has changed it",
+        "c: the task has removed it, and it was changed there meanwhile",
+        "f: the task has removed it, and it was changed there meanwhile",
         "n line 1: both have it, with different content",
     ]
     [hunk] = landing.conflicts[0].hunks

@@ -98,9 +98,9 @@ def conflict(task_id: TaskId, landing: Landing) -> OhmError:
     """Return the error for work that does not fit."""
     return OhmError(
         code=ErrorCode.LANDING_CONFLICT,
-        message=f"The changes of task '{task_id}' do not fit into the files of its parent, and nothing has landed: "
+        message=f"The changes of task '{task_id}' do not fit into the files of its directory, and nothing has landed: "
         f"{'; '.join(landing.reasons)}.",
-        advice="Change these lines in the parent, or let another task make the changes to the files as they are now.",
+        advice="Change these lines there, or let another task make the changes to the files as they are now.",
         task_id=task_id,
     )
 

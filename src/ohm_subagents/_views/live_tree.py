@@ -9,7 +9,7 @@ from ohm_subagents._views.call_rows import call_row, change_rows, seen_calls
 from ohm_subagents._views.cells import fit, last_lines, one_line, printable, wrapped
 from ohm_subagents._views.quantities import counted, duration_text, usage_parts
 from ohm_subagents._views.spans import Span, painted, span_cells
-from ohm_subagents._views.task_texts import STATUS_TOKENS, UPDATED, elapsed_ms, task_title
+from ohm_subagents._views.task_texts import STATUS_TOKENS, UPDATED, elapsed_ms, failure_line, task_title
 from ohm_subagents._views.tree import BLANK, BRANCH, DOWN, LAST, MIN_WIDTH, PREFIX, SPINNER, status_marker
 from ohm_subagents._views.verification import verified_line
 from ohm_subagents._views.waits import awaited_text, wait_lines
@@ -159,7 +159,7 @@ def _activity(live: LiveTask, now_ms: int) -> list[Span]:
     task = live.task
     if task.is_terminal:
         if task.error:
-            return [("error", one_line(task.error.message[:_SAID_CHARS].split("\n", 1)[0]))]
+            return [("error", one_line(failure_line(task.error)[:_SAID_CHARS].split("\n", 1)[0]))]
         output = task.output[:_SAID_CHARS]
         return [("dim", _first_words(output) if output.strip() else _newest_words(task.text.strip()[-_SAID_CHARS:]))]
     waiting = wait_lines(task, live.held)

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ohm_subagents._views.answer import has_no_answer
 from ohm_subagents._views.request_texts import asks_line
+from ohm_subagents.contract.errors import ErrorCode
 from ohm_subagents.contract.events import Event, ToolEnded, ToolStarted, ToolUpdated
 from ohm_subagents.contract.listed_task import ListedTask
 from ohm_subagents.contract.truncation import truncate
 
 if TYPE_CHECKING:
+    from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.task import Status, Task
 
 Wording: TypeAlias = Callable[[str, str], str | None]
@@ -40,6 +42,13 @@ def elapsed_ms(task: Task | ListedTask, *, now_ms: int) -> int:
     created_ms = task.created_ms if isinstance(task, ListedTask) else task.assignment.created_ms
     began = created_ms if task.started_ms is None else task.started_ms
     return max(0, (now_ms if task.ended_ms is None else task.ended_ms) - began)
+
+
+def failure_line(error: OhmError) -> str:
+    """Return why a task has failed, for a line of a list; of one whose process has died, how to go on."""
+    if error.code == ErrorCode.REHYDRATED_INCOMPLETE:
+        return "Its process died; what it did is kept, and ohm run --resume goes on."
+    return error.message
 
 
 def tool_rows(task: Task, wording: Wording | None = None) -> tuple[str, ...]:

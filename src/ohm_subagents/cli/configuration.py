@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from ohm_subagents.commands import SUCCESS, print_json, print_text
-from ohm_subagents.config import OhmConfig, config_schema
+from ohm_subagents.config import OhmConfig, config_schema, reserved_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -37,13 +37,27 @@ async def print_schema() -> int:
 
 
 def _written(loaded: LoadedConfig) -> dict[str, JsonValue]:
-    """Return all that is set, and a null where it takes a default away."""
-    config = loaded.config
-    written = config.model_dump(mode="json", by_alias=True, exclude_none=True)
+    """Return all that is set or has an effect, and a null where it takes a default away."""
+    written = loaded.config.model_dump(mode="json", by_alias=True, exclude_none=True)
+    defaults = OhmConfig().model_dump(mode="json", by_alias=True, exclude_none=True)
+    for path in reserved_fields(OhmConfig):
+        _drop(written, defaults, path)
     subagents = written["subagents"]
     guards = OhmConfig().subagents.model_dump(mode="json", by_alias=True, include={"budget"}, exclude_none=True)
     subagents["budget"] = {**dict.fromkeys(guards["budget"]), **subagents["budget"]}
     return written
+
+
+def _drop(values: dict[str, JsonValue], defaults: dict[str, JsonValue], path: KeyPath) -> None:
+    """Leave out a value that is the default, and the sections that are empty then."""
+    name, *below = path
+    inner, of_default = values.get(name), defaults.get(name)
+    if below and isinstance(inner, dict) and isinstance(of_default, dict):
+        _drop(inner, of_default, tuple(below))
+        if not inner:
+            del values[name]
+    elif not below and inner == of_default:
+        values.pop(name, None)
 
 
 def _annotated(values: Mapping[str, JsonValue], loaded: LoadedConfig, path: KeyPath = ()) -> Iterator[str]:

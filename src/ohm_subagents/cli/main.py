@@ -64,7 +64,7 @@ OWN.command(short_help="Own tasks that outlive their programs.")(serve)
 _YOUNG: Final = 50_000
 """New objects before a garbage collection: nearly all that a start makes is there to stay."""
 _READER_GONE: Final = 141
-"""What a shell makes of the signal that ends other tools then."""
+"""The exit code of other tools then, as a shell tells their signal."""
 _LOST: Final = frozenset({errno.EPIPE, errno.ENOSPC, errno.EBADF, errno.EIO})
 
 

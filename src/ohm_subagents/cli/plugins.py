@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.commands import SUCCESS, print_text
+from ohm_subagents.plugin import ASK_PARENT, CHILD_TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +37,7 @@ def print_tools(ohm: Ohm, _loaded: LoadedConfig) -> int:
     parents = [one for one in inspection.tools if not one.for_subagents]
     children = [one for one in inspection.tools if one.for_subagents]
     parts = [*_group("For the parent agent", parents), *_group("For subagents", children, _NAMED)]
+    parts.append(f"Built in, for a subagent whose profile names them: {', '.join((*CHILD_TOOLS, ASK_PARENT))}")
     offered = {name for name, spec in inspection.suites.items() if spec.audience != "child"}
     named = offered.intersection(ohm.config.suites)
     parts += _suites("Mounted, and without a tool here", named.difference(one.suite for one in parents))

@@ -24,7 +24,16 @@ from ohm_subagents.commands import (
 from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.contract.task import Status
 from ohm_subagents.store import TaskQuery
-from ohm_subagents.views import CONCERNS, doing_text, state_text, task_envelope, task_list_lines, total_line, wrap
+from ohm_subagents.views import (
+    CONCERNS,
+    doing_text,
+    failure_line,
+    state_text,
+    task_envelope,
+    task_list_lines,
+    total_line,
+    wrap,
+)
 
 if TYPE_CHECKING:
     from ohm_subagents.config import OhmConfig
@@ -92,7 +101,9 @@ def _print_listed(task: ListedTask, store: Store, concern: Concern | None, *, wi
     if whole is not None:
         state = state_text(whole, concern, now_ms=now_ms)
         why = (
-            doing_text(whole, now_ms=now_ms, is_patient=concern is None) if whole.error is None else whole.error.message
+            doing_text(whole, now_ms=now_ms, is_patient=concern is None)
+            if whole.error is None
+            else failure_line(whole.error)
         )
     lines = partial(
         task_list_lines,

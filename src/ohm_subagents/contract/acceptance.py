@@ -160,7 +160,7 @@ def _check(written: object, *, by_model: bool) -> Check | str:
     kind, colon, rest = text.partition(":") if isinstance(text, str) else ("", "", "")
     kind, target = kind.strip(), rest.strip()
     if not colon or kind not in get_args(CheckKind) or not target:
-        return f"the check {written!r:.60} is none; allowed: 'file: <path>' or 'run: <command line>'"
+        return f"{written!r:.60} is no check; allowed: 'file: <path>' or 'run: <command line>'"
     if "\0" in target or len(target) > CHECK_CHARS:
         most = f"{CHECK_CHARS} characters without NUL"
         return f"the check {written!r:.60} is too long, or holds a NUL character; allowed: {most}"

@@ -70,6 +70,6 @@ def misspelt_level(pattern: ModelPattern) -> Diagnostic | None:
         return None
     return Diagnostic(
         subject=str(pattern),
-        message=f"'{suffix}' of model '{pattern}' is no thinking level, so it was taken for a part of the name. "
+        message=f"'{suffix}' of model '{pattern}' is no thinking level: a model of this whole name is asked. "
         f"Did you mean '{near}'? The levels are {', '.join(THINKING_LEVELS)}.",
     )

@@ -14,6 +14,7 @@ from ohm_subagents.views import (
     concern_of,
     cost_text,
     elapsed_ms,
+    failure_line,
     one_line,
     printable,
     remaining_text,
@@ -63,7 +64,7 @@ def work_of(task: Task, timeline: Timeline | None, children: Iterable[ListedTask
     spans = [] if timeline is None else timeline.spans
     return Work(
         asks=len(task.requests),
-        error="" if task.error is None else one_line(task.error.message),
+        error="" if task.error is None else one_line(failure_line(task.error)),
         last=awaited_text(task) if is_stuck else last_words(task, spans),
         progress_ms=(task.activity.progress_ms or task.started_ms) if is_busy else None,
         is_stuck=is_stuck,

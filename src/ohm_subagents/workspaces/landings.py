@@ -152,7 +152,7 @@ async def _discard(task: str, kept: Kept, forget: Callable[[str], Awaitable[None
     if kept.work is None:
         return Err(_nothing(task))
     if kept.work == kept.landed:
-        told = f"The changes of task '{task}' have landed, and are in the files of its parent."
+        told = f"The changes of task '{task}' have landed, and are in the files of its directory."
         return Err(_refused(told, "Take them back there."))
     await forget(task)
     return Ok(None)

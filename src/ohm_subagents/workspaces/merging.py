@@ -33,8 +33,8 @@ _PLAINLY: Final = ("-c", "merge.directoryRenames=false", "-c", "merge.conflictSt
 _HUNK: Final = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _REASONS: Final[Mapping[tuple[int, ...], str]] = {
     (2, 3): "both have it, with different content",
-    (1, 2): "the task has removed it, and the parent has changed it",
-    (1, 3): "the parent has removed it, and the task has changed it",
+    (1, 2): "the task has removed it, and it was changed there meanwhile",
+    (1, 3): "it was removed there meanwhile, and the task has changed it",
     (1, 2, 3): "both have changed it",
 }
 

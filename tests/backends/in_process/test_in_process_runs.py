@@ -238,7 +238,7 @@ async def test_a_misspelt_thinking_level_is_said_even_when_no_such_model_opens(s
         pattern = ModelPattern(provider="acme", model=f"m1:{suffix}")
         assert error(await backend.run(request(model=pattern), log)).code == ErrorCode.MODEL_UNKNOWN
     assert [raised.diagnostic.message for raised in log.of(DiagnosticRaised)] == [
-        f"'{suffix}' of model 'acme/m1:{suffix}' is no thinking level, so it was taken for a part of the name. "
+        f"'{suffix}' of model 'acme/m1:{suffix}' is no thinking level: a model of this whole name is asked. "
         f"Did you mean '{meant}'? The levels are off, minimal, low, medium, high, xhigh."
     ]
 

@@ -13,6 +13,7 @@ from pydantic_ai.messages import ModelResponse
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RequestUsage
 
+from ohm_subagents.contract.model_pattern import misspelt_level
 from ohm_subagents.plugin import Diagnostic, ModelPattern, Thinking, without_thinking
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def model_diagnostics(model: Model, pattern: ModelPattern) -> Iterator[Diagnosti
         yield Diagnostic(
             subject=str(pattern),
             message=f'Model "{pattern.provider}/{pattern.model}" is in no price list known here: '
-            "its name may be misspelt, and its cost is not counted.",
+            f"{'' if misspelt_level(pattern) else 'its name may be misspelt, and '}its cost is not counted.",
         )
 
 

@@ -3,7 +3,8 @@ import { node } from "./dom.js";
 import { exported } from "./source.js";
 
 const HELP = [["/", "search"], ["j k", "next, previous"], ["Enter", "open"], ["Esc", "back, or clear the filters"],
-  ["s", "send a follow-up"], ["a", "answer what waits"], ["c", "cost"], ["t", "tasks"], ["?", "this help"]];
+  ["s", "send a follow-up"], ["a", "answer what waits"], ["x", "cancel the task"],
+  ["c", "cost"], ["t", "tasks"], ["?", "this help"]];
 const TYPED = "input, textarea, select";
 
 /** Hand keys to the view that is open; `travel(path)` opens another. */

@@ -4,7 +4,7 @@ import { fill, node, say } from "./dom.js";
 import { filterBar } from "./filters.js";
 import { concern, fact, mark, titled } from "./marks.js";
 import { Scroller } from "./scroller.js";
-import { readTasks } from "./source.js";
+import { act, readTasks } from "./source.js";
 import { follow, paced } from "./stream.js";
 import { elapsed, silence } from "./words.js";
 
@@ -18,9 +18,11 @@ export class ListView {
     this.bar = filterBar(() => this.reload());
     this.sums = node("p", { class: "sums" });
     this.scroller = new Scroller("Tasks", "list", (index) => this.row(index), () => this.readSight());
+    this.outcome = node("p", { class: "outcome", role: "status" });
     this.nothing = node("p", { class: "nothing", hidden: true });
     main.append(node("section", { class: "list", "aria-label": "Tasks" },
-      node("h1", { class: "unseen" }, "Tasks"), this.bar.element, this.sums, this.nothing, this.scroller.box));
+      node("h1", { class: "unseen" }, "Tasks"), this.bar.element, this.sums, this.outcome, this.nothing, this.scroller.box));
+    this.scroller.box.addEventListener("click", (event) => this.clicked(event));
     this.renew = paced(() => this.readAnew());
     this.stop = follow(null, { changed: (kind, data) => this.changed(kind, data), connected });
     this.clock = setInterval(() => this.tick(), 1000);
@@ -64,7 +66,7 @@ export class ListView {
     this.bar.count(found);
     fill(this.sums, fact(found.total.toLocaleString("en"), found.total === 1 ? "task" : "tasks"),
       fact(found.counts.running ?? 0, "running"), fact(found.used.cost, ""), fact(found.used.tokens, ""),
-      found.total ? node("span", {}, "Open a task to answer it, to send it a follow-up or to cancel it.") : null);
+      found.total ? node("span", {}, "Open a task to answer it, to send it a follow-up, or to land or discard its changes.") : null);
     this.nothing.hidden = found.total > 0;
     this.nothing.textContent = Object.keys(filters()).length
       ? "No task is like that. Esc clears the filters."
@@ -107,10 +109,25 @@ export class ListView {
         task.parent && node("span", { class: "below" }, "↳"), titled(task)),
       node("span", { class: "doing" }, concern(task), task.error || task.last),
       node("span", { class: "where", title: task.where ? "The process that runs this task" : null }, task.where),
+      task.ended_ms === null && node("span", { class: "acts" },
+        task.asks ? node("a", { class: "button small", href: taskPath(task.id) }, "Answer") : null,
+        node("button", { type: "button", class: "small danger", "data-task": task.id }, "Cancel")),
       node("span", { class: "model" }, task.model),
       node("span", { class: "number took" }, elapsed(task)),
       node("span", { class: "number tokens" }, task.tree.tokens),
       node("span", { class: "number cost" }, task.tree.cost));
+  }
+
+  clicked(event) {
+    const id = event.target.closest("button[data-task]")?.dataset.task;
+    const task = [...this.parts.values()].flat().find((row) => row.id === id);
+    if (task) this.cancel(task);
+  }
+
+  async cancel(task) {
+    if (task.ended_ms !== null) return;
+    const told = await act(`/api/tasks/${encodeURIComponent(task.id)}/cancel`).catch((error) => error);
+    this.outcome.textContent = `${task.profile} · ${task.description}: ${told.message}`;
   }
 
   /** Change rows in place; anything else is read anew. */
@@ -132,6 +149,7 @@ export class ListView {
     if (key === "j" || key === "ArrowDown") this.scroller.reveal(at + 1);
     else if (key === "k" || key === "ArrowUp") this.scroller.reveal(Math.max(0, at - 1));
     else if (key === "Enter" && at >= 0 && this.task(at)) go(taskPath(this.task(at).id));
+    else if (key === "x" && at >= 0 && this.task(at)) this.cancel(this.task(at));
     else if (key === "/") this.bar.search.focus();
     else if (key === "Escape") this.bar.clear();
     else return false;

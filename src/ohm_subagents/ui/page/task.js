@@ -112,6 +112,7 @@ export class TaskView {
       Enter: () => this.tree.focused && this.choose(this.tree.focused),
       s: () => !this.steer.form.hidden && !exported && this.steer.prompt.focus(),
       a: () => this.requests.focus() || say("Nothing waits for an answer."),
+      x: () => !this.steer.cancel.hidden && this.steer.act("cancel"),
       Escape: () => !exported && go("/"),
     };
     keys[key]?.();
