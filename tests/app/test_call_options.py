@@ -75,6 +75,25 @@ class TestWhere:
                 pass
 
 
+async def test_what_of_a_call_counts_for_nothing_is_known_while_its_task_waits_and_is_told_once():
+    may_end = anyio.Event()
+
+    async def act(_request, _sink):
+        await may_end.wait()
+        return "done"
+
+    async with acting(act, config={"subagentBackend": "acting", "subagents": {"maxRunning": 1}}) as ohm:
+        first = await ohm.start("finder", "p")
+        second = await ohm.start("finder", "p", allow=["raed"])
+        known = ohm.task(second.id).diagnostics
+        may_end.set()
+        await first.wait()
+        envelope = (await second.wait()).unwrap()
+    (told,) = known
+    assert "'raed'" in told.message
+    assert len(envelope.diagnostics) == 1
+
+
 class TestSession:
     async def test_tasks_of_one_session_continue_each_other(self):
         backend = ScriptedBackend("one", "two", "three")

@@ -279,12 +279,14 @@ async def test_a_change_of_the_parent_that_a_call_has_named_fails_the_task_and_s
 async def test_a_change_of_the_parent_by_nobody_known_is_told_and_costs_no_answer(tmp_path, parent):
     async def act(request, sink):
         sink.emit(ToolStarted(call_id="1", tool="bash", args=f'{{"command": "ls {parent}-beside {request.cwd}"}}'))
-        write(parent, a="by the user\n")
+        write(parent, **dict.fromkeys(names, "by the user\n"))
         return "done"
 
+    names = [f"a{n:02}" for n in range(20)]  # so many are named
     async with opened(tmp_path, parent, act) as ohm:
         envelope = (await ohm.run("finder", "p", isolation="clone")).unwrap()
-    assert [one for one in envelope.diagnostics if "not landed: a; nothing that it did names them" in one]
+    told = f"not landed: {', '.join(names[:20])}; nothing that it did names them"
+    assert [one for one in envelope.diagnostics if told in one]
 
 
 async def test_what_lands_meanwhile_is_no_change_by_the_task(tmp_path, parent):

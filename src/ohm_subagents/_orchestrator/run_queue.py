@@ -14,7 +14,7 @@ import anyio
 
 from ohm_subagents._concurrency.event_loop import on_asyncio
 from ohm_subagents._orchestrator.run.parking import lineage
-from ohm_subagents.contract.events import TaskQueued
+from ohm_subagents.contract.events import DiagnosticRaised, TaskQueued
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable
@@ -87,14 +87,20 @@ class RunQueue:
         self._dispatch()
 
     def put(self, tasks: Iterable[LiveTask], *, workers: int) -> None:
-        """Let all of them run in order, at most `workers` at once; each records that it was queued."""
+        """Let all of them run in order, at most `workers` at once.
+
+        Each records that it was queued, and what its plan does not do as asked: whoever admits it may tell that at once.
+        """
         batch = _Batch(tasks, max(1, workers))
         for live in batch.waiting:
             live.ticket = next(self._tickets)
             self._line.append(live.ticket)
         for live in tuple(batch.waiting):
             if not live.task.runs:  # else another process has run it, and a task is queued once
+                is_known = bool(live.task.diagnostics)  # to the process that has queued it before this one
                 live.record.add(_QUEUED)
+                for diagnostic in () if is_known else live.inbox.first.plan.diagnostics:
+                    live.record.add(DiagnosticRaised(diagnostic=diagnostic))
         self._offer(batch)
         self._dispatch()
 

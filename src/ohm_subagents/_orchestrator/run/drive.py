@@ -131,8 +131,9 @@ class Driver:
         if live.span is not None:
             live.span.begin_run(plan.backend, traces_itself=plan.traces_itself)
         if not prompt.is_attached:
+            is_first = not live.task.runs  # what its plan does not do as asked was recorded when it was queued
             live.record.add(RunStarted(prompt=prompt.text, is_follow_up=prompt.is_follow_up))
-            for diagnostic in plan.diagnostics:
+            for diagnostic in () if is_first else plan.diagnostics:
                 live.record.add(DiagnosticRaised(diagnostic=diagnostic))
         begun()
         guard = RunGuard(
