@@ -17,7 +17,8 @@ from ohm_subagents.shell.inheritance import with_default_signals
 
 _SCRIPT: Final = Path(__file__).with_name("reaper_script.py")
 _ISOLATED: Final = ("-I", "-S") if sys.platform == "linux" else ("-I",)  # elsewhere the script needs psutil
-_PATIENCE_S: Final = 5.0
+_PATIENCE_S: Final = 1.0
+"""The time for its last look, less than what a run that is cancelled may take: all children are gone by then."""
 logger = logging.getLogger(__name__)
 
 
