@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -67,7 +68,8 @@ class Outside:
             git clone -q --shared . "$2"
         """
         self.run("sh", "-c", script, "sh", self.token, f"{self.workspace}", cwd=self.outer, check=True)
-        shutil.copy(HERE / "escapes.py", self.workspace)
+        for program in ("escapes.py", "limited.py"):
+            shutil.copy(HERE / program, self.workspace)
 
     def box(self, mechanism: Any) -> Box:
         machine = this_machine()
@@ -81,18 +83,23 @@ class Outside:
 
     def tried(self, box: Box | None) -> dict[str, str]:
         """Run all attempts in a box; return the evidence of those that succeeded."""
-        env = {"PATH": "/usr/bin:/bin", "HOME": f"{self.private / 'home'}"}
         with self.victim() as facts:
-            command: tuple[str, ...] = (self.python, "escapes.py", json.dumps(facts))
-            if box is not None:
-                held = box.around(command, cwd=self.workspace, env=env, folder=self.private, dies_with_us=False)
-                for made in self.private.iterdir():
-                    os.chown(made, self.uid, self.uid)
-                command, env = (self.python, *held.command[1:]), {**held.env}
-            done = self.run(*command, cwd=self.workspace, env=env, start_new_session=True)
-        assert done.returncode == 0, done.stderr
-        found: dict[str, str] = json.loads(done.stdout)
+            done = self.boxed(box, "escapes.py", json.dumps(facts))
+        found: dict[str, str] = json.loads(done)
         return found
+
+    def boxed(self, box: Box | None, *words: str) -> str:
+        """Run a program in a box; return what it says."""
+        env = {"PATH": "/usr/bin:/bin", "HOME": f"{self.private / 'home'}"}
+        command = (self.python, *words)
+        if box is not None:
+            held = box.around(command, cwd=self.workspace, env=env, folder=self.private, dies_with_us=False)
+            for made in self.private.iterdir():
+                os.chown(made, self.uid, self.uid)
+            command, env = (self.python, *held.command[1:]), {**held.env}
+        done = self.run(*command, cwd=self.workspace, env=env, start_new_session=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
     @contextmanager
     def victim(self) -> Iterator[dict[str, Any]]:
@@ -135,16 +142,29 @@ def outside(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         yield outside
 
 
-@pytest.mark.parametrize(("mechanism", "expected"), [("bubblewrap", set()), ("landlock", LEFT_TO_LANDLOCK)])
-def test_nothing_outside_is_read_or_changed(outside: Outside, mechanism: str, expected: set[str]) -> None:
+def skip_without(mechanism: str) -> None:
     machine = this_machine()
     if mechanism != machine.mechanism and (machine.closed if mechanism == "bubblewrap" else not machine.landlock):
         pytest.skip(f"this machine has no {mechanism}: {machine}")
+
+
+@pytest.mark.parametrize(("mechanism", "expected"), [("bubblewrap", set()), ("landlock", LEFT_TO_LANDLOCK)])
+def test_nothing_outside_is_read_or_changed(outside: Outside, mechanism: str, expected: set[str]) -> None:
+    skip_without(mechanism)
     before = outside.fingerprint()
     found = outside.tried(outside.box(mechanism))
     kept = {"slow a process down"} if outside.uid == 0 else set[str]()  # by the rights of root, which it has no more
     assert found.keys() == expected - kept, found
     assert outside.fingerprint() == before
+
+
+@pytest.mark.parametrize("mechanism", ["bubblewrap", "landlock"])
+def test_each_limit_holds_but_for_the_number_of_processes_of_root(outside: Outside, mechanism: str) -> None:
+    skip_without(mechanism)
+    rules = SandboxRules(file_mb=1, memory_mb=256, cpu_s=1, processes=100)
+    told = json.loads(outside.boxed(replace(outside.box(mechanism), rules=rules), "limited.py"))
+    processes = "nothing" if outside.uid == 0 else "Resource temporarily unavailable"
+    assert told == ["File too large", "MemoryError", "SIGKILL", processes]
 
 
 def test_without_a_sandbox_most_attempts_succeed(outside: Outside) -> None:
