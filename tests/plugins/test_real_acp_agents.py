@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from agent_models import END, agent_model
+from git_trees import repository
 from real_agents import OPENCODE, PATIENCE_S, QWEN, installed
 
 import ohm_acp
@@ -79,12 +80,12 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-def opened(agent: str, url: str, home: Path) -> Any:
+def opened(agent: str, url: str, home: Path, store: str = "memory") -> Any:
     real, work = REAL[agent], home / "work"
-    work.mkdir()
+    work.mkdir(exist_ok=True)
     backend = {"type": "acp", "command": [installed(*real.package), *real.arguments]}
     subagents = {"model": real.model, "sendToFinished": "resume", "backends": {agent: backend}}
-    env = {"PATH": process_env()["PATH"], "HOME": f"{home}", "OHM_SUBAGENTS_STORE": "memory"}
+    env = {"PATH": process_env()["PATH"], "HOME": f"{home}", "OHM_SUBAGENTS_STORE": store}
     env |= {"PI_CONFIG_DIR": f"{home / 'ohm'}", **real.environment(url, home)}
     config = {"subagentBackend": agent, "subagents": subagents}
     return Ohm.open(cwd=work, env=env, config=config, profiles=[ADDER, READER], plugins=[ohm_acp])
@@ -125,17 +126,20 @@ async def test_its_shell_is_shown_and_its_session_is_continued(agent: str, tmp_p
     assert not [one for one in sent.details.get("diagnostics") or () if "session" in one]
 
 
-@pytest.mark.parametrize("agent", ["claude-acp"])  # the others differ by the names of their directories
-async def test_in_a_sandbox_its_shell_reads_no_secret_and_its_session_is_continued(agent: str, tmp_path: Path) -> None:
+async def test_a_claude_in_a_clone_and_its_sandbox_is_landed_and_resumed_after_a_restart(tmp_path: Path) -> None:
+    agent, work = "claude-acp", repository(tmp_path / "work", a="zero\n")
     (tmp_path / "secret").write_text("s3cret")
-    command = "up=..; cat $up/secret; echo x > $up/new; echo made > made"  # opencode asks about a path that it can read
+    command = f"cat {tmp_path}/secret; echo x > {tmp_path}/new; echo escaped >> {work}/a; echo one >> a"
     with agent_model((f"={REAL[agent].shell}", {"command": command, "description": "look"})) as model:
-        async with opened(agent, model.url, tmp_path) as ohm:
-            handle = await ohm.start("reader", "Look.", sandbox="required")
+        async with opened(agent, model.url, tmp_path, store="sqlite") as ohm:
+            handle = await ohm.start("reader", "Look.", isolation="clone", sandbox="required")
             events = [event async for event in handle.events()]
+            assert (work / "a").read_text() == "zero\n"
+        async with opened(agent, model.url, tmp_path, store="sqlite") as ohm:
+            (await ohm.land(f"{handle.id}")).unwrap()
             sent = await ohm.call("task", {"op": "send", "id": handle.id, "prompt": "And now?"})
     assert "s3cret" not in next(one.text for one in events if one.kind == "tool_ended")
-    assert ((tmp_path / "work" / "made").read_text(), (tmp_path / "new").exists()) == ("made\n", False)
+    assert ((work / "a").read_text(), (tmp_path / "new").exists()) == ("zero\none\n", False)
     assert sent.details["output"] == END
     assert not [one for one in sent.details.get("diagnostics") or () if "session" in one]
 
