@@ -31,7 +31,7 @@ def too_long():
 
 
 def too_many_processes():
-    """What a fork bomb does, for a while: it begins as many as it may."""
+    """Do what a fork bomb does, for a while."""
     begun, why = [], "nothing"
     try:
         while len(begun) < MANY:

@@ -89,7 +89,7 @@ class RunQueue:
     def put(self, tasks: Iterable[LiveTask], *, workers: int) -> None:
         """Let all of them run in order, at most `workers` at once.
 
-        Each records that it was queued, and what its plan does not do as asked: whoever admits it may tell that at once.
+        Each records that it was queued, and the parts of its call that count for nothing: its admission may tell them.
         """
         batch = _Batch(tasks, max(1, workers))
         for live in batch.waiting:
