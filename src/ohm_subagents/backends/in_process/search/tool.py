@@ -8,6 +8,7 @@ from pydantic_ai import RunContext, Tool
 from ohm_subagents.backends.in_process.search.code_index.index import MAX_FILE_BYTES, CodeIndexes, LeftOut, Question
 from ohm_subagents.backends.in_process.search.code_index.ranking import Hit
 from ohm_subagents.backends.in_process.tools.arguments import Arguments
+from ohm_subagents.backends.in_process.tools.child_tool import child_tool
 from ohm_subagents.backends.in_process.tools.excerpt import clip, head
 from ohm_subagents.backends.in_process.tools.failure import fail
 from ohm_subagents.backends.in_process.tools.globs import everything
@@ -76,4 +77,4 @@ def tool(search: TreeSearch, indexes: CodeIndexes) -> Tool[object]:
         parts = ["\n".join(head(rows).lines) or nothing, *_limits(files, found.left_out)]
         return "\n\n".join(parts)
 
-    return Tool(code_search, name="code_search", description=_DESCRIPTION)
+    return child_tool(code_search, description=_DESCRIPTION)

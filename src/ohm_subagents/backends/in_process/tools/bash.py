@@ -7,6 +7,7 @@ from pydantic_ai import RunContext, Tool
 from pydantic_ai.workspaces import WorkspaceOutputLimitError, WorkspaceTimeoutError
 
 from ohm_subagents.backends.in_process.tools.arguments import Arguments
+from ohm_subagents.backends.in_process.tools.child_tool import child_tool
 from ohm_subagents.backends.in_process.tools.excerpt import tail
 from ohm_subagents.backends.in_process.tools.failure import fail
 
@@ -58,7 +59,7 @@ class BashArguments(Arguments):
 
 def tool() -> Tool[object]:
     """Build the tool. It runs alone, and its own timeout, which keeps the output, comes before the toolset's."""
-    return Tool(bash, name="bash", description=_DESCRIPTION, sequential=True, timeout=_MAX_TIMEOUT_S + _CLEANUP_S)
+    return child_tool(bash, description=_DESCRIPTION, sequential=True, timeout=_MAX_TIMEOUT_S + _CLEANUP_S)
 
 
 async def bash(ctx: RunContext[object], arguments: BashArguments) -> str:

@@ -7,6 +7,7 @@ from pydantic import Field
 from pydantic_ai import RunContext, Tool
 
 from ohm_subagents.backends.in_process.tools.arguments import Arguments
+from ohm_subagents.backends.in_process.tools.child_tool import child_tool
 from ohm_subagents.backends.in_process.tools.failure import fail
 from ohm_subagents.backends.in_process.tools.place import Place, locate
 from ohm_subagents.backends.in_process.tools.text_file import open_regular, write_file
@@ -27,7 +28,7 @@ class EditArguments(Arguments):
 
 def tool() -> Tool[object]:
     """Build the tool. It runs alone, so that calls of one turn take effect in order."""
-    return Tool(edit, name="edit", description=_DESCRIPTION, sequential=True)
+    return child_tool(edit, description=_DESCRIPTION, sequential=True)
 
 
 async def edit(ctx: RunContext[object], arguments: EditArguments) -> str:

@@ -5,6 +5,7 @@ from pydantic import Field
 from pydantic_ai import RunContext, Tool
 
 from ohm_subagents.backends.in_process.tools.arguments import Arguments
+from ohm_subagents.backends.in_process.tools.child_tool import child_tool
 from ohm_subagents.backends.in_process.tools.excerpt import MAX_CHARS, clip, head
 from ohm_subagents.backends.in_process.tools.failure import fail
 from ohm_subagents.backends.in_process.tools.globs import glob
@@ -44,4 +45,4 @@ def tool(search: TreeSearch) -> Tool[object]:
         parts += files.gaps.notes()
         return "\n\n".join(parts)
 
-    return Tool(find, name="find", description=_DESCRIPTION)
+    return child_tool(find, description=_DESCRIPTION)

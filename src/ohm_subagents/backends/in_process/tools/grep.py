@@ -10,6 +10,7 @@ from pydantic_ai import RunContext, Tool
 
 from ohm_subagents.backends.in_process.regular_file import DIRECTORY
 from ohm_subagents.backends.in_process.tools.arguments import Arguments
+from ohm_subagents.backends.in_process.tools.child_tool import child_tool
 from ohm_subagents.backends.in_process.tools.excerpt import clip, head
 from ohm_subagents.backends.in_process.tools.failure import fail
 from ohm_subagents.backends.in_process.tools.globs import glob
@@ -56,7 +57,7 @@ def tool(search: TreeSearch) -> Tool[object]:
         hits = await search.grep(place.root, start, query, lambda path: wanted(below(start, path)), limit)
         return _report(hits, arguments.pattern)
 
-    return Tool(grep, name="grep", description=_DESCRIPTION)
+    return child_tool(grep, description=_DESCRIPTION)
 
 
 def _check_start(place: Place) -> None:

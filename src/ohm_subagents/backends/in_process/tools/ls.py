@@ -8,6 +8,7 @@ from pydantic_ai import RunContext, Tool
 
 from ohm_subagents.backends.in_process.regular_file import DIRECTORY
 from ohm_subagents.backends.in_process.tools.arguments import Arguments
+from ohm_subagents.backends.in_process.tools.child_tool import child_tool
 from ohm_subagents.backends.in_process.tools.excerpt import head
 from ohm_subagents.backends.in_process.tools.place import Place, locate, printable
 from ohm_subagents.backends.in_process.tools.text_file import open_place
@@ -23,7 +24,7 @@ class LsArguments(Arguments):
 
 def tool() -> Tool[object]:
     """Build the tool."""
-    return Tool(ls, name="ls", description=_DESCRIPTION)
+    return child_tool(ls, description=_DESCRIPTION)
 
 
 async def ls(ctx: RunContext[object], arguments: LsArguments) -> str:

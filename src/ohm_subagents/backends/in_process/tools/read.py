@@ -7,6 +7,7 @@ from pydantic import Field
 from pydantic_ai import RunContext, Tool
 
 from ohm_subagents.backends.in_process.tools.arguments import Arguments
+from ohm_subagents.backends.in_process.tools.child_tool import child_tool
 from ohm_subagents.backends.in_process.tools.excerpt import MAX_LINES, head
 from ohm_subagents.backends.in_process.tools.failure import fail
 from ohm_subagents.backends.in_process.tools.place import Place, locate
@@ -36,7 +37,7 @@ class Part:
 
 def tool() -> Tool[object]:
     """Build the tool."""
-    return Tool(read, name="read", description=_DESCRIPTION)
+    return child_tool(read, description=_DESCRIPTION)
 
 
 async def read(ctx: RunContext[object], arguments: ReadArguments) -> str:

@@ -5,6 +5,7 @@ from pydantic import Field
 from pydantic_ai import RunContext, Tool
 
 from ohm_subagents.backends.in_process.tools.arguments import Arguments
+from ohm_subagents.backends.in_process.tools.child_tool import child_tool
 from ohm_subagents.backends.in_process.tools.place import locate
 from ohm_subagents.backends.in_process.tools.text_file import write_file
 from ohm_subagents.backends.in_process.tools.use import tell_changed
@@ -19,7 +20,7 @@ class WriteArguments(Arguments):
 
 def tool() -> Tool[object]:
     """Build the tool. It runs alone, so that calls of one turn take effect in order."""
-    return Tool(write, name="write", description=_DESCRIPTION, sequential=True)
+    return child_tool(write, description=_DESCRIPTION, sequential=True)
 
 
 async def write(ctx: RunContext[object], arguments: WriteArguments) -> str:
