@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(2 * PATIENCE_S), pytest.mark.anyio]
 CALLS = (("add", {"a": 2, "b": 3}), ("subagent_finalize", {"status": "SUCCESS", "result": {"sum": 5}}))
+LISTED = ("write_todos", {"mode": "replace", "todos": [{"text": "Subtract."}]})
 SUM = {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]}
 
 
@@ -88,11 +89,14 @@ def adder(*tools: str, **fields: Any) -> Profile:
 
 
 @pytest.mark.parametrize("cli", REAL)
-async def test_its_model_is_offered_and_calls_the_child_tools_and_no_other(cli: str, tmp_path: Path) -> None:
-    demanding = adder("read", finalize="required", result_schema=SUM)
+async def test_it_has_the_child_tools_and_no_other_and_so_has_its_follow_up(cli: str, tmp_path: Path) -> None:
+    demanding = adder("read", "write_todos", finalize="required", result_schema=SUM)
     with agent_model(*CALLS) as model:
         async with ohm_on(cli, tmp_path, model, demanding) as ohm:
             envelope = (await ohm.run("adder", "Add two and three.", tools=[add])).unwrap()
+            first, read = next(names for names in model.offered if names), len(model.read)
+            model.calls += [LISTED, CALLS[-1]]
+            further = (await ohm.handle(envelope.task_id).send("And what is left?", tools=[add])).unwrap()
 
     assert envelope.data == {"sum": 5}
     assert envelope.tool_rows is not None
@@ -102,9 +106,10 @@ async def test_its_model_is_offered_and_calls_the_child_tools_and_no_other(cli: 
         ["○", "subagent_finalize"],
         ["✓", "subagent_finalize"],
     ]
-    first = next(names for names in model.offered if names)
-    for wanted in ("add", "subagent_finalize"):
+    for wanted in ("add", "subagent_finalize", "write_todos"):
         assert [name for name in first if name.endswith(wanted)], first
+    assert further.data == {"sum": 5}
+    assert "Subtract." in json.dumps(model.read[read:])
 
 
 class Nothing(BaseHTTPRequestHandler):
@@ -134,15 +139,3 @@ async def test_what_is_wrong_with_a_service_is_said_with_its_setting(cli: str, a
     assert f"providers.scripted.baseUrl of ohm.json. This backend asks services by the {api} API" in lacking.advice
     assert "nowhere" in unknown.message
     assert "a service is configured under providers of ohm.json" in unknown.advice
-
-
-@pytest.mark.parametrize("cli", REAL)
-async def test_a_follow_up_has_the_child_tools_again(cli: str, tmp_path: Path) -> None:
-    first, then = [("write_todos", {"mode": "replace", "todos": [{"text": text}]}) for text in ("one", "two")]
-    with agent_model(first) as model:
-        async with ohm_on(cli, tmp_path, model, adder("read", "write_todos")) as ohm:
-            done = (await ohm.run("adder", "Plan one.")).unwrap()
-            model.calls.append(then)
-            await ohm.call("task", {"op": "send", "id": done.task_id, "prompt": "And two."})
-
-    assert [text in json.dumps(result) for text, result in zip(("one", "two"), model.read, strict=True)] == [True, True]

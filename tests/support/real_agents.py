@@ -1,11 +1,11 @@
 """The real command-line agents, installed from npm into a cache of this checkout."""
 
-import os
 import shutil
 import subprocess
 from contextlib import suppress
 from pathlib import Path
 
+from cached_folder import filled
 from not_installed import not_installed
 
 CACHE = Path(__file__).parents[2] / ".cache" / "mcp-clients"
@@ -25,15 +25,14 @@ def installed(package, version, program):
 
 def modules(package, version, name):
     """The folder of a package and what it needs, from the cache or from npm; `name` is that of the cached copy."""
+
+    def install(folder):
+        command = [npm, "install", "--prefix", ".", "--no-audit", "--no-fund", f"{package}@{version}"]
+        subprocess.run(command, cwd=folder, capture_output=True, timeout=PATIENCE_S, check=True)
+
     place = CACHE / f"{name}-{version}"
     npm = shutil.which("npm")
-    if not place.is_dir() and npm is not None:
-        fresh = CACHE / f".{name}-{version}-{os.getpid()}"
-        fresh.mkdir(parents=True)
-        command = [npm, "install", "--prefix", ".", "--no-audit", "--no-fund", f"{package}@{version}"]
-        done = subprocess.run(command, cwd=fresh, capture_output=True, timeout=PATIENCE_S, check=False)
-        if done.returncode == 0 and not place.is_dir():
-            with suppress(OSError):  # another worker was quicker
-                fresh.rename(place)
-        shutil.rmtree(fresh, ignore_errors=True)
+    if npm is not None:
+        with suppress(subprocess.CalledProcessError):
+            filled(place, install)
     return place / "node_modules"

@@ -3,8 +3,7 @@
     pi = installed("1.5.2")
     ...put list(pi.command) into ohm.json as the command of `interactive-shell`...
 
-An installation is made beside its place and renamed into it, so a broken one is never taken for one. Without npm, or
-without a registry, `installed` skips the test with the reason; where `CI` is set it fails instead.
+Without npm, or without a registry, `installed` skips the test with the reason; where `CI` is set it fails instead.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ import subprocess
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Final
 
+from cached_folder import filled
 from not_installed import not_installed
 
 if TYPE_CHECKING:
@@ -128,18 +127,7 @@ def _node() -> Path:
 
 
 def _kept(name: str, fill: Callable[[Path], None]) -> Path:
-    """The folder of this name in the cache, filled once."""
-    place = CACHE / name
-    if not place.is_dir():
-        CACHE.mkdir(parents=True, exist_ok=True)
-        folder = Path(mkdtemp(dir=CACHE, prefix=f".{name}-"))
-        try:
-            fill(folder)
-            if not place.is_dir():  # another process may have been quicker
-                folder.rename(place)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-    return place
+    return filled(CACHE / name, fill)
 
 
 def _npm_install(folder: Path, package: str) -> None:
