@@ -7,11 +7,13 @@ import os
 import sys
 import tomllib
 from collections import Counter
+from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 
 import few_reports
 import forking
+import httpcore2
 import hypothesis  # its import asks the garbage collector who holds what, so it comes before the freeze below
 import leaks
 import pytest
@@ -37,6 +39,9 @@ LONG_FIRST += ["backends", "suites"]
 # program that a test starts compiles the package anew: half of what collecting costs, and a third of a short command.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# No test speaks TLS, and to read all certificates of the machine for each client of a model takes longer than a run.
+httpcore2.default_ssl_context = cache(httpcore2.default_ssl_context)
 
 SHARED = hypothesis.settings(deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.register_profile("whole", SHARED)
@@ -99,12 +104,20 @@ def pytest_collection():
 def pytest_collection_modifyitems(config, items):
     """Leave to `slow` what is on trio as on asyncio, what `sample` leaves to it, and all examples of each property.
 
+    Of the cases of a test whose loop is not what it is about, one is on trio too.
+
     Begin with the folders whose tests take long, so no long file is left to one worker at the end.
     """
-    names = {item.nodeid for item in items}
+    names, twins, further = {item.nodeid for item in items}, set(), set()
     for item in items:
         if "trio" in item.nodeid and item.nodeid.replace("trio", "asyncio") in names:
             item.add_marker("slow")
+            function = item.nodeid.partition("[")[0]
+            if function in twins:
+                further.add(item.nodeid)
+            twins.add(function)
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid in further])
+    items[:] = [item for item in items if item.nodeid not in further]
     cases = Counter()
     for item in items:
         sample = item.get_closest_marker("sample")

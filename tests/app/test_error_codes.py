@@ -29,7 +29,6 @@ from ohm_subagents.workspaces import GitWorkspaces
 
 PROFILE = Profile(id="finder", name="Finder", summary="Finds.", prompt="Find.")
 START = {"op": "start", "subagent_type": "finder", "description": "d", "prompt": "p"}
-STALL_MS = 150
 
 
 # What a caller gets: the code and the category, of a tool result or of a `Result`
@@ -125,7 +124,7 @@ async def on_model(url, **options):
         "subagents": {
             "model": "acme/m1",
             "requestRetries": 0,
-            "backends": {"interactive-sdk": {"readTimeoutMs": STALL_MS, **options}},
+            "backends": {"interactive-sdk": options},
         },
     }
     return await ran(config=config)
@@ -500,7 +499,7 @@ TRIGGERS = {
     ErrorCode.PROVIDER_UNAVAILABLE: lambda: modelled(Status(503)),
     ErrorCode.PROVIDER_REQUEST_REJECTED: lambda: modelled(Status(422)),
     ErrorCode.PROVIDER_CONNECTION_FAILED: lambda: modelled(Drop()),
-    ErrorCode.PROVIDER_TIMEOUT: lambda: modelled(Stall()),
+    ErrorCode.PROVIDER_TIMEOUT: lambda: modelled(Stall(), readTimeoutMs=150),
     ErrorCode.PROVIDER_MALFORMED_RESPONSE: lambda: modelled(Say("half", Wire(b"data: {oops\n\n"))),
     ErrorCode.PROVIDER_EMPTY_RESPONSE: lambda: modelled(Body()),
     ErrorCode.CONTEXT_WINDOW_EXCEEDED: lambda: modelled(limited("context_length_exceeded")),

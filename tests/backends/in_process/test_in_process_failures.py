@@ -22,6 +22,7 @@ from ohm_subagents.testing import HERMETIC
 pytestmark = pytest.mark.anyio
 
 STALL_MS = 150
+"""A clock for those that send nothing; the others may take their time."""
 QUOTA = Status(429, "You exceeded your current quota", error_code="insufficient_quota")
 CONTEXT = Status(400, "This model's maximum context length is 10 tokens", error_code="context_length_exceeded")
 TRUNCATED = b'data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m1","choices":[%s]}\n\n'
@@ -76,7 +77,8 @@ TABLE = [
     ("reply", "code", "says", "retryable"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE]
 )
 async def test_a_failing_provider_is_a_typed_error(reply: Reply, code: ErrorCode, says: str, retryable: bool) -> None:
-    async with ModelServer(lambda _: reply) as server, opened(acme(server), read_timeout_ms=STALL_MS) as backend:
+    options = {"read_timeout_ms": STALL_MS} if code == ErrorCode.PROVIDER_TIMEOUT else {}
+    async with ModelServer(lambda _: reply) as server, opened(acme(server), **options) as backend:
         failed = error(await backend.run(request(), EventLog()))
     assert failed.code == code
     assert failed.message.startswith('Model "acme/m1" ')
