@@ -77,15 +77,19 @@ async def together(ohm, prompt):
     return time.perf_counter() - began
 
 
-async def bursts(name, ohm, log, runners, least=None):
+async def bursts(name, ohm, log, runners, of_ray, least=None):
     took_s, here, there = [], time.thread_time(), cpu_s(runners)
+    threads, around = time.process_time() - here, cpu_s(of_ray)
     for _ in range(BURSTS):
         log.entries.clear()
         took_s.append(await together(ohm, "say"))
     told(f"{name}: burst of {BURST:,}, median of {BURSTS}", BURST / median(took_s), "tasks/s", least=least)
     told(f"{name}: CPU of the program", (time.thread_time() - here) / BURST / BURSTS * 1000, "ms a task")
     if runners:
+        threads = time.process_time() - time.thread_time() - threads
+        told(f"{name}: CPU of Ray's threads in it", threads / BURST / BURSTS * 1000, "ms a task")
         told(f"{name}: CPU of the runners", (cpu_s(runners) - there) / BURST / BURSTS * 1000, "ms a task")
+        told(f"{name}: CPU of Ray's own processes", (cpu_s(of_ray) - around) / BURST / BURSTS * 1000, "ms a task")
 
 
 async def first_event(ohm, log):
@@ -105,17 +109,19 @@ async def first_event(ohm, log):
     told(f"ray: first event of a burst of {BURST:,}, median of {BURSTS}", median(firsts), "s", most=0.3)
 
 
-async def measured(ohm, name, log, runners=list, least=None):
+async def measured(ohm, name, log, cluster=None, least=None):
     for _ in range(6):
         (await ohm.run("finder", "say")).unwrap()
     spent = await one_by_one(lambda: ohm.run("finder", "say"))
     told(f"{name}: one task after another, median", median(spent), "ms")
     told(f"{name}: one task after another, p99", p99(spent), "ms")
+    runners = [] if cluster is None else cluster.runners()
+    of_ray = [] if cluster is None else [one for one in cluster.processes() if one not in runners]
     gc.unfreeze()
     gc.set_threshold(*USUAL)
-    await bursts(f"{name}, Python's own gc", ohm, log, runners())
+    await bursts(f"{name}, Python's own gc", ohm, log, runners, of_ray)
     collect_seldom()
-    await bursts(f"{name}, gc as the guide says", ohm, log, runners(), least)
+    await bursts(f"{name}, gc as the guide says", ohm, log, runners, of_ray, least)
     return median(spent)
 
 
@@ -226,7 +232,7 @@ async def main():
             alone = await measured(ohm, "in process", log)
         log = EventLog()
         async with opened(directory, env, log, runners=2) as ohm:
-            remote = await measured(ohm, "ray", log, cluster.runners, 2000)
+            remote = await measured(ohm, "ray", log, cluster, 2000)
             told("ray: overhead of a task", remote - alone, "ms", most=10)
             await first_event(ohm, log)
             await latency(ohm, log)

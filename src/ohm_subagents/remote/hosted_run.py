@@ -40,9 +40,8 @@ class HostedRun:
     Fields:
         owner: the submitter that gets the reports.
         has_ended: True once its last report, the result, is in its log.
-        is_forgotten: set once its runner keeps it no more.
         requests: asks a ledger for its model requests while its submitter is silent.
-        is_unattended: True once that is done.
+        unattended: set once its runner keeps it no more; None while no ledger is to be asked.
     """
 
     def __init__(self, run_key: str, run: WireRun, *, owner: str, told: Told, max_unsent: int) -> None:
@@ -50,8 +49,8 @@ class HostedRun:
         self.key = run_key
         self.run = run
         self.owner = owner
-        self.has_ended = self.is_unattended = False
-        self.is_forgotten = anyio.Event()
+        self.has_ended = False
+        self.unattended: anyio.Event | None = None
         self.log = RunLog(max_unsent=max_unsent)
         self.asks = Asks(run_key, self._add, lambda: self.log.next_n)
         self.requests = UnattendedRequests(self.asks, self.emit)
@@ -124,8 +123,9 @@ class HostedRun:
             try:
                 return await backend.run(request, self)
             finally:
-                with anyio.CancelScope(shield=True):
-                    self._work = await reported(self.run.spec.workspace, opened.ok_value)
+                if self.run.spec.workspace.kind != "shared":
+                    with anyio.CancelScope(shield=True):
+                        self._work = await reported(opened.ok_value)
 
     def _end(self, result: Result[RunOutput, OhmError]) -> None:
         work, work_error = self._work

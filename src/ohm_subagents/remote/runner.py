@@ -28,6 +28,7 @@ from ohm_subagents.contract.wire import (
     load_as,
 )
 from ohm_subagents.plugin import Capability, ErrorCode, OhmError, Options
+from ohm_subagents.remote.ended_runs import EndedRuns
 from ohm_subagents.remote.hosted_run import HostedRun
 from ohm_subagents.remote.owner import Owner
 from ohm_subagents.remote.run_log import MAX_UNSENT, Entry
@@ -82,6 +83,7 @@ class Runner:
         self._ledger = ledger
         self._owners: dict[str, Owner] = {}
         self._runs: dict[str, HostedRun] = {}
+        self._ended = EndedRuns(group, kept_s, self._forget)
         self._asked_at = anyio.current_time()
         self._emptied = anyio.Event()
 
@@ -178,21 +180,19 @@ class Runner:
     async def _host(self, run: HostedRun) -> None:
         """Let a run come to its end, and keep it until its submitter has acknowledged all, or its time is over."""
         await run.serve(self._backend, self._workspaces, self._env)
-        with anyio.move_on_after(self._kept_s):
-            await run.is_forgotten.wait()
-        if not run.is_forgotten.is_set():
-            self._forget(run)
+        if run.key in self._runs:
+            self._ended.add(run)
 
     def _have_unattended(self, run: HostedRun) -> None:
         """Let a run ask the ledger while its submitter is silent, once one allows that; most have nobody to ask."""
-        if self._ledger is not None and run.requests.after_s is not None and not run.is_unattended:
-            run.is_unattended = True
-            self._group.start_soon(self._serve_unattended, run, self._ledger)
+        if self._ledger is not None and run.requests.after_s is not None and run.unattended is None:
+            run.unattended = anyio.Event()
+            self._group.start_soon(self._serve_unattended, run, self._ledger, run.unattended)
 
-    async def _serve_unattended(self, run: HostedRun, ledger: LedgerLookup) -> None:
+    async def _serve_unattended(self, run: HostedRun, ledger: LedgerLookup, is_forgotten: anyio.Event) -> None:
         async with anyio.create_task_group() as group:
             group.start_soon(run.requests.serve, ledger, partial(self._silent, run))
-            await run.is_forgotten.wait()
+            await is_forgotten.wait()
             group.cancel_scope.cancel()
 
     async def _silent(self, run: HostedRun, for_s: float) -> None:
@@ -204,7 +204,9 @@ class Runner:
 
     def _forget(self, run: HostedRun) -> None:
         del self._runs[run.key]
-        run.is_forgotten.set()
+        self._ended.discard(run)
+        if run.unattended is not None:
+            run.unattended.set()
         if not self._runs:
             self._emptied.set()
 

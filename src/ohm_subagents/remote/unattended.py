@@ -47,7 +47,7 @@ class UnattendedRequests:
         self._sent: set[int] = set()
         self._granted: dict[int, Usage] = {}
         self._used: list[RequestUsed] = []
-        self._news = anyio.Event()
+        self._news: anyio.Event | None = None
         asks.on_asked, asks.on_leaving = self._tell_news, self._leave
 
     def note(self, event: RunEvent) -> None:
@@ -59,7 +59,7 @@ class UnattendedRequests:
     async def serve(self, ledger: LedgerLookup, silent: Callable[[float], Awaitable[None]]) -> None:
         """Ask, and tell, until this is cancelled. `silent` waits until the submitter was silent for so many seconds."""
         while True:
-            news = self._news
+            news = self._news = anyio.Event()
             if self._used:
                 await self._call(ledger, ())
             elif self.after_s is not None and self._asks.unanswered():
@@ -121,5 +121,5 @@ class UnattendedRequests:
         self._tell_news()
 
     def _tell_news(self) -> None:
-        self._news.set()
-        self._news = anyio.Event()
+        if self._news is not None:
+            self._news.set()

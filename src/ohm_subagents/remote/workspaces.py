@@ -155,10 +155,8 @@ class Carrier:
         return None
 
 
-async def reported(workspace: Workspace, opened: OpenWorkspace) -> tuple[str | None, OhmError | None]:
-    """Return what a run did to its workspace as it travels back, or why that is not known."""
-    if workspace.kind == "shared":
-        return None, None
+async def reported(opened: OpenWorkspace) -> tuple[str | None, OhmError | None]:
+    """Return what a run did to a workspace that has travelled as it travels back, or why that is not known."""
     work = await opened.work()
     if isinstance(work, Err):
         return None, work.err_value
