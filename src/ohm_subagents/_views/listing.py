@@ -18,6 +18,7 @@ from ohm_subagents._views.theme import PLAIN
 from ohm_subagents._views.tree import status_marker
 from ohm_subagents._views.verification import verification_lines
 from ohm_subagents._views.work_facts import CONCERN_MARKS
+from ohm_subagents.contract.errors import ErrorCode
 from ohm_subagents.contract.task import UNAVAILABLE
 
 if TYPE_CHECKING:
@@ -119,7 +120,9 @@ def _place(task: Task, where: str) -> Iterator[tuple[str, str]]:
     yield "task", task.id
     yield "status", _status_text(task, where)
     if task.error is not None:
-        yield "error", f"{task.error} ({task.error.code})"
+        is_dead = task.error.code == ErrorCode.REHYDRATED_INCOMPLETE
+        way_on = f" Or go on here: ohm run --resume {task.id}" if is_dead else ""
+        yield "error", f"{task.error} ({task.error.code}){way_on}"
     if where == _NOBODY and task.assignment.outlives and task.launch is not None and not task.is_terminal:
         alone = "; until then its run goes on as far as it can alone" if task.runs else ""
         yield "waits for", f"the next program in {task.launch.cwd}, which takes it up{alone}"

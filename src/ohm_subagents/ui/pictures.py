@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from anyio.lowlevel import checkpoint
+
 from ohm_subagents.contract import Err, ErrorCode, OhmError, Ok
 from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.usage import NOTHING_USED
@@ -93,7 +95,10 @@ class Pictures:
     async def _work(self, listed: ListedTask) -> Work:
         """Return how a task gets on; of a settled one its end, which is read once and without its events."""
         if listed.is_terminal:
-            return self._ended.get(listed.id) or self._end(listed.id)
+            if (known := self._ended.get(listed.id)) is None:
+                known = self._end(listed.id)
+                await checkpoint()  # a hundred of them take a while, in which others are answered
+            return known
         (read,) = await self.readings.of(listed)
         return self._work_of(read.ok_value) if isinstance(read, Ok) else _UNREAD
 
