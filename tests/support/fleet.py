@@ -73,6 +73,8 @@ class Task:
     """The stored part of a task, and its run at a runner."""
 
     __slots__ = ("asked_at", "done", "hosted", "id", "losses", "needs", "requests", "runs")
+    diagnostics = ("All of its call was taken.",)
+    """Not empty, so that no plan is looked at."""
 
     def __init__(self, number, needs, asked_at):
         self.id, self.needs, self.asked_at = number, needs, asked_at

@@ -125,6 +125,8 @@ class Assignment(Origin):
     """The options of the start that no store keeps: `profile` for one of a program's own, `tools` for functions."""
     outlives: bool = False
     """True if its backend goes on with a run whose process has died (`Capability.ATTACHES`)."""
+    nonce: str | None = None
+    """A random part of the keys of such runs, for a task of another store may have the same id; None for others."""
     shares: StartBudget | None = None
     """The budget that it shares with the other tasks of its start; None where it is alone, or nothing limits them."""
     inherited: tuple[Run, ...] = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
+from secrets import token_hex
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.contract.activity import Activity, maker
@@ -83,6 +84,7 @@ def new_task(task_id: TaskId, admitted: Plan, now_ms: int, caller: CallContext) 
             suite=profile.suite,
             unkept=admitted.unkept,
             outlives=admitted.can_attach,
+            nonce=token_hex(4) if admitted.can_attach else None,
             shares=caller.shares,
             cwd=None if item.overrides.cwd is None else str(item.overrides.cwd),
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from ohm_subagents._records import dataclass
@@ -66,9 +67,9 @@ class RecordedFeed:
 def feed_of(record: TaskRecord) -> RecordedFeed:
     """Return the feed of the open run, at the position where its record has stopped.
 
-    Its key is found again by whoever takes the task up from its store; a task of another store may have the same id.
+    Its key is found again by whoever takes the task up from its store, and is that of no task of another store.
     """
     task, read = record.task, record.task.activity.feed
     if read is not None:
         return RecordedFeed(record, read.key, read.position)
-    return RecordedFeed(record, f"{task.id}.{len(task.runs)}.{record.mark_of_store}")
+    return RecordedFeed(record, f"{task.id}.{len(task.runs)}.{task.assignment.nonce or token_hex(4)}")

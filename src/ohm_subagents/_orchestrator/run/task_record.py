@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import traceback
 from contextlib import contextmanager
-from hashlib import sha256
-from secrets import token_hex
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from ohm_subagents._orchestrator.spending import BudgetExceeded
 from ohm_subagents._plugins.stores import TaskQuery
@@ -33,8 +31,6 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.outcome import Outcome
     from ohm_subagents.contract.task import Task
     from ohm_subagents.contract.usage import Usage
-
-_THIS_PROCESS: Final = token_hex(4)
 
 
 class TaskRecord:
@@ -126,12 +122,6 @@ class TaskRecord:
     async def stored(self) -> None:
         """Wait until the store has written what was added so far."""
         await self._store.flush()
-
-    @property
-    def mark_of_store(self) -> str:
-        """A mark of the place of the store, the same for all who open it; one in memory has that of nobody else."""
-        place = self._store.place or f"{_THIS_PROCESS} {id(self._store)}"
-        return sha256(place.encode(errors="surrogateescape")).hexdigest()[:8]
 
     @property
     def holds_text(self) -> bool:
