@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 from screen import on_terminal
@@ -28,7 +28,7 @@ def test_the_options_of_a_clone_are_those_of_the_task(ohm: Callable[..., Done]) 
     assert "land 'ask' has no effect: the task has worked on the files themselves" in done.stderr
 
 
-def test_what_has_changed_is_told_with_what_can_be_done_with_it(ohm: Callable[..., Done]) -> None:
+def test_what_has_changed_is_told_with_what_can_be_done_with_it(ohm: Any) -> None:
     done = ohm("run", "finder", "x", "--backend", "none", "--isolation", "clone", "--accept", "run: touch new")
     (task,) = json.loads(ohm("tasks", "--json").stdout)
     name = task["task_id"]
@@ -37,6 +37,10 @@ def test_what_has_changed_is_told_with_what_can_be_done_with_it(ohm: Callable[..
     assert ohm("land", name).stdout == f"The work of task '{name}' has landed, uncommitted: 1 file, +0 -0.\n"
     done = ohm("run", "finder", "x", "--backend", "none", "--accept", "file: none", "--accept", "run: true")
     assert "checks failed (1 of 2 checks)" in done.stderr
+    both = f"run: echo mine > both; echo yours > {ohm.project}/both"
+    done = ohm("run", "finder", "x", "--backend", "none", "--isolation", "clone", "--land", "clean", "--accept", both)
+    _, _, told = done.stderr.partition("\n1 file, +1 -0, ")
+    assert told.startswith("of which nothing has landed, as they do not fit into your files:\n  both line 1: ")
 
 
 def test_the_sandbox_of_a_run_is_the_one_that_is_typed(ohm: Callable[..., Done]) -> None:

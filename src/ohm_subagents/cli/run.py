@@ -218,6 +218,11 @@ def _tell_changes(task: Task | None, typed: Typed) -> None:
         complain(f"{changes_text(kept)}, landed uncommitted in your files.")
     elif kept.landed != "discarded":
         shown, made = (with_config(f"ohm {op} {task.id}", typed.config) for op in ("diff", "land"))
+        if kept.landed == "conflict":
+            complain(f"{changes_text(kept)}, of which nothing has landed, as they do not fit into your files:")
+            complain("\n".join(f"  {reason}" for reason in kept.conflicts))
+            complain(f"`{shown}` shows them; `{made}` tries again.")
+            return
         complain(f"{changes_text(kept)}, kept apart: `{shown}` shows them, `{made}` makes them in your files.")
 
 
