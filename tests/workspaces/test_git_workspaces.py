@@ -132,6 +132,23 @@ async def test_a_directory_outside_of_any_repository_has_one_of_ours(workspaces,
     assert fingerprint(place) == before
 
 
+async def test_files_that_are_in_no_repository_are_read_anew_if_they_have_changed_and_are_gone_once_they_are_ignored(
+    workspaces, tmp_path
+):
+    place = tmp_path / "plain"
+    place.mkdir()
+    write(place, a="one\n", b="one\n", c="one\n")
+    first = (await workspaces.begin(place, "task_1")).unwrap()
+    assert await workspaces.changed(first) == []
+    write(place, a="two\n", d="new\n", **{".gitignore": "b\n"})
+    (place / "c").unlink()
+    assert await workspaces.changed(first) == [".gitignore", "a", "b", "c", "d"]
+    async with workspaces.clone((await workspaces.begin(place, "task_2")).unwrap()) as clone:
+        here = clone.unwrap().directory
+        assert {one.name for one in here.iterdir()} == {".git", ".gitignore", "a", "d"}
+        assert (here / "a").read_text() == "two\n"
+
+
 async def test_a_child_that_breaks_its_repository_loses_no_file(workspaces, tmp_path):
     parent = repository(tmp_path / "parent", a="one\n")
 

@@ -280,7 +280,7 @@ class GitWorkspaces:
         if not is_repository(ours):
             await to_thread.run_sync(make_directory, ours)
             await self._git.run("init", "-q", "--bare", "--template=", "-b", "main", f"{ours}", cwd=ours)
-        return Source(top=top, git_dir=ours, common_dir=ours)
+        return Source(top=top, git_dir=ours, common_dir=ours, is_ours=True)
 
 
 _PATCH: Final = ("--no-ext-diff", "--no-textconv", "--no-color", "--binary", "--full-index")

@@ -71,15 +71,25 @@ async def snapshot(view: View, message: str, *, head: str | None) -> Snapshot:
 
 
 async def tree_of(view: View, *, head: str | None) -> tuple[bytes, str]:
-    """Return the entries of the index as it is, and the tree of the files: those of `head` where there is no index."""
+    """Return the entries of the index as it is, and the tree of the files: those of `head` where there is no index.
+
+    That of a repository of ours has none to tell of: it is kept, so that the next look reads only what has changed.
+    """
     if not view.has_index():  # that of the source knows what has not changed
         await view.run("read-tree", head or "--empty")
+    if view.source.is_ours:
+        ignored = (await view.run("ls-files", "-c", "-i", "-z", "--exclude-standard")).stdout
+        await view.run("update-index", "--force-remove", "-z", "--stdin", stdin=ignored)
     index, changes = await _changes(view)
     if changes.files:
         await to_thread.run_sync(_refuse_much, view.source.top, changes.files)
         options = ("--add", "--remove", "--replace", "-z", "--stdin")
         await view.run("update-index", *options, stdin=_joined(changes.files))
-    return index, (await view.run("write-tree")).line
+    tree = (await view.run("write-tree")).line
+    if view.source.is_ours:
+        await to_thread.run_sync(view.keep_index)
+        index = b""
+    return index, tree
 
 
 async def committed(view: View, tree: str, message: str, *, head: str | None) -> str:

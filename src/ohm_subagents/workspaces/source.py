@@ -28,6 +28,8 @@ class Source:
     """The directory of its HEAD and its index."""
     common_dir: Path
     """The directory of its objects and refs, which linked worktrees share."""
+    is_ours: bool = False
+    """It is one of ours, of files that are in no repository: its index only remembers what they were."""
 
     @property
     def objects(self) -> Path:

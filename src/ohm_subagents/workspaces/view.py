@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 from contextlib import suppress
+from secrets import token_hex
 from typing import TYPE_CHECKING, Final
 
 from anyio import to_thread
@@ -91,6 +92,13 @@ class View:
     def has_index(self) -> bool:
         """Return True if it began with an index of the source."""
         return os.path.exists(self.directory / "index")
+
+    def keep_index(self) -> None:
+        """Let later views begin with the index of this one."""
+        new = self.source.git_dir / f"index.{token_hex(8)}"
+        with suppress(FileNotFoundError):
+            shutil.copy2(self.directory / "index", new)  # with its time, by which git knows what may have changed since
+            new.replace(self.source.git_dir / "index")
 
     async def run(self, *arguments: str, stdin: bytes = b"", date: str = "") -> Output:
         """Run a command of git here. Raises `WorkspaceError` if it fails."""
