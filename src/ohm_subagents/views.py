@@ -43,11 +43,11 @@ if TYPE_CHECKING:
     )
     from ohm_subagents._views.theme import PLAIN, Theme, View
     from ohm_subagents._views.todo_count import TODO_TOOLS, TodoCount, todos_in
-    from ohm_subagents._views.tool_calls import FileChange, NamedCall, changed_lines, named_call
+    from ohm_subagents._views.tool_calls import FileChange, NamedCall, argument_lines, changed_lines, named_call
     from ohm_subagents._views.transcript import Transcript, transcript_lines
     from ohm_subagents._views.tree import status_marker
     from ohm_subagents._views.verification import check_text, verified_line
-    from ohm_subagents._views.waits import awaited_text
+    from ohm_subagents._views.waits import awaited_text, request_words
     from ohm_subagents._views.work_facts import CONCERNS, Concern, concern_of, quiet_ms, state_text
 
 __all__ = [
@@ -74,6 +74,7 @@ __all__ = [
     "activity",
     "age_text",
     "answer_text",
+    "argument_lines",
     "arguments_in",
     "assistant_text",
     "awaited_text",
@@ -108,6 +109,7 @@ __all__ = [
     "quiet_ms",
     "remaining_text",
     "request_text",
+    "request_words",
     "screen_lines",
     "state_text",
     "status_line",
@@ -152,11 +154,11 @@ __getattr__, __dir__ = lazy_names(
         "_views.task_texts": "Wording activity elapsed_ms failure_line task_title tool_row tool_rows",
         "_views.theme": "PLAIN Theme View",
         "_views.todo_count": "TODO_TOOLS TodoCount todos_in",
-        "_views.tool_calls": "FileChange NamedCall changed_lines named_call",
+        "_views.tool_calls": "FileChange NamedCall argument_lines changed_lines named_call",
         "_views.transcript": "Transcript transcript_lines",
         "_views.tree": "status_marker",
         "_views.verification": "check_text verified_line",
-        "_views.waits": "awaited_text",
+        "_views.waits": "awaited_text request_words",
         "_views.work_facts": "CONCERNS Concern concern_of quiet_ms state_text",
     },
 )

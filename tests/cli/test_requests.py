@@ -118,6 +118,7 @@ def test_without_a_terminal_the_run_says_how_to_answer_and_another_process_does(
     assert " · asks, pid " in tasks
     assert f" · Asks ({request['id']}): bash git push" in tasks
     assert listed.startswith(f"{request['id']} task (")
+    assert (" · bash git push (" in listed, "\n    command: git push\n" in listed) == (True, True)
     assert (answered.returncode, answered.stdout.split(":")[0]) == (0, f"{request['id']} approved [terminal]")
     assert ohm("requests").stdout == "No subagent waits for an answer.\n"
     late = ohm("answer", request["id"], "deny")

@@ -11,12 +11,12 @@ from ohm_subagents._views.cells import fit, one_line, printable, wrap
 from ohm_subagents._views.changes import changes_text
 from ohm_subagents._views.launch import launch_lines
 from ohm_subagents._views.quantities import age_text, cost_text, counted, duration_text, instant_text, usage_parts
-from ohm_subagents._views.request_texts import request_text
 from ohm_subagents._views.spans import BETWEEN, painted, span_cells, stacked
 from ohm_subagents._views.task_texts import STATUS_TOKENS, elapsed_ms, task_title
 from ohm_subagents._views.theme import PLAIN
 from ohm_subagents._views.tree import status_marker
 from ohm_subagents._views.verification import verification_lines
+from ohm_subagents._views.waits import request_words
 from ohm_subagents._views.work_facts import CONCERN_MARKS
 from ohm_subagents.contract.errors import ErrorCode
 from ohm_subagents.contract.task import UNAVAILABLE
@@ -127,7 +127,7 @@ def _place(task: Task, where: str) -> Iterator[tuple[str, str]]:
         alone = "; until then its run goes on as far as it can alone" if task.runs else ""
         yield "waits for", f"the next program in {task.launch.cwd}, which takes it up{alone}"
     if task.requests:
-        yield "asks", "\n".join(f"{request_text(one)} ({one.id})" for one in task.requests)
+        yield "asks", "\n".join(f"{request_words(one)} ({one.id})" for one in task.requests)
     yield "session", task.session_id
     if task.assignment.resumed_from is not None:
         yield "resumed from", task.assignment.resumed_from

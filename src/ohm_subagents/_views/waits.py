@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.call_rows import seen_calls
 from ohm_subagents._views.cells import one_line
+from ohm_subagents._views.request_texts import landing_text, request_text
 from ohm_subagents._views.tool_calls import call_subject
 from ohm_subagents.contract.task import UNAVAILABLE
 
@@ -50,11 +51,13 @@ def awaited_text(task: Task) -> str:
     return one_line(f"Waits for {task.route.provider}/{task.route.model}.")
 
 
+def request_words(request: Request, cwd: str = "") -> str:
+    """Return a request on one line: the question with its options, or the tool with what the call is about."""
+    if request.kind == "question" or landing_text(request):
+        return one_line(request_text(request)[:_CHARS])
+    said = f"{request.tool} {call_subject(request.tool, request.arguments, cwd)}".rstrip()
+    return one_line((f"{said} ({request.reason})" if request.reason else said)[:_CHARS])
+
+
 def _asks(request: Request) -> str:
-    said = request.question
-    if request.kind == "tool":
-        said = f"{request.tool} {call_subject(request.tool, request.arguments)}"
-        said += f" ({request.reason})" if request.reason else ""
-    elif request.options:
-        said += f" ({' / '.join(request.options)})"
-    return one_line(f"Asks ({request.id}): {said[:_CHARS]}")
+    return one_line(f"Asks ({request.id}): {request_words(request)}")

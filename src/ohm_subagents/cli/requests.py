@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from textwrap import indent
 from typing import TYPE_CHECKING, Final
 
 from pydantic import TypeAdapter
@@ -27,7 +28,18 @@ from ohm_subagents.commands import (
 )
 from ohm_subagents.contract import Approve, Deny, Err, Ok, Request, Text
 from ohm_subagents.store import TaskQuery
-from ohm_subagents.views import age_text, answer_text, duration_text, one_line, request_text, task_text
+from ohm_subagents.views import (
+    age_text,
+    answer_text,
+    argument_lines,
+    duration_text,
+    landing_text,
+    named_call,
+    one_line,
+    printable,
+    request_words,
+    task_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +78,11 @@ def _open(store: Store) -> Iterator[tuple[Task, Request]]:
 
 
 def _lines(task: Task, request: Request, store: Store) -> Iterator[str]:
-    yield one_line(f"{request.id}  {request.profile} ({task.id}) · {request_text(request)}")
+    cwd = "" if task.launch is None else task.launch.cwd
+    yield one_line(f"{request.id}  {request.profile} ({task.id}) · {request_words(request, cwd)}")
+    if request.kind == "tool" and not landing_text(request):  # whoever answers has to see all of it
+        for argument in argument_lines(named_call(request.tool, request.arguments)):
+            yield indent(printable(argument), "      ").removeprefix("  ")
     now_ms = system_clock()
     facts = [f"asked {age_text(now_ms - request.asked_ms)}"]
     if request.expires_ms is not None:
@@ -109,7 +125,7 @@ async def answer(request_id: str, given: Answer, *, cwd: Path, config: Path | No
             complain(answered.err_value)
             return BAD_USAGE
         request = answered.ok_value
-        print_text(one_line(f"{request.id}  {answer_text(given, 'terminal')}: {request_text(request)}"))
+        print_text(one_line(f"{request.id}  {answer_text(given, 'terminal')}: {request_words(request)}"))
         return await _continued(ohm, request, board, config)
 
 
