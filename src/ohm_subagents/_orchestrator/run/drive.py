@@ -127,7 +127,8 @@ class Driver:
         plan = prompt.plan
         current_context.set(live.context)  # of the work of this task alone
         prompt.earlier = next(reversed(live.task.activity.calls), None)
-        prompt.began = prompt.began or live.task
+        # what its call has without effect was recorded before the first run, and is told by the answer to it
+        prompt.began = prompt.began or (live.task if live.task.runs else replace(live.task, diagnostics=()))
         if live.span is not None:
             live.span.begin_run(plan.backend, traces_itself=plan.traces_itself)
         if not prompt.is_attached:
