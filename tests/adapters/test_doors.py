@@ -200,6 +200,7 @@ print(json.dumps([told(*each) for each in json.loads(sys.argv[1])]))
 """
 
 
+@pytest.mark.slow
 def test_a_framework_that_is_not_installed_is_named_with_what_to_do():
     command = [sys.executable, "-c", ASKING, json.dumps([*NEEDED])]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -245,6 +246,7 @@ async def test_a_task_begun_through_one_door_is_seen_awaited_continued_and_cance
                 assert ohm.task(task_id).status == "cancelled", (begins, takes)
 
 
+@pytest.mark.slow
 def test_the_command_line_shares_the_tasks_of_a_living_program(tmp_path):
     env = {**os.environ, **HERMETIC, "PI_CONFIG_DIR": f"{tmp_path}", "OHM_SUBAGENTS_STORE": "sqlite"}
     (tmp_path / "ohm.json").write_text('{"subagentBackend": "none", "subagents": {"sendToFinished": "resume"}}')

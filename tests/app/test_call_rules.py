@@ -88,18 +88,21 @@ async def test_a_denied_command_is_not_run_and_the_model_reads_why(place: Place)
     assert not (place.cwd / "made").exists()
 
 
+@pytest.mark.slow
 async def test_only_allowed_commands_run(place: Place) -> None:
     place.profile("tools: ['bash: echo *', read]")
     assert [failed for failed, _ in await ran(place, "echo hi", "echo hi > made", "touch made")] == [False, True, True]
     assert not (place.cwd / "made").exists()
 
 
+@pytest.mark.slow
 async def test_the_users_file_adds_a_denial_to_the_profile(place: Place) -> None:
     place.profile("tools: ['bash: echo *', 'bash: touch *']")
     found = await ran(place, "echo hi", "touch made", user={"deny": ["bash: touch *"]})
     assert [failed for failed, _ in found] == [False, True]
 
 
+@pytest.mark.slow
 async def test_a_list_of_the_users_file_replaces_that_of_the_profile(place: Place) -> None:
     place.profile("tools: ['bash: echo *']")
     found = await ran(place, "echo hi", "true", user={"allow": ["bash: true"]})

@@ -157,6 +157,7 @@ async def test_work_is_kept_however_a_run_ends(tmp_path, parent):
     assert left(tmp_path) == []
 
 
+@pytest.mark.slow
 async def test_a_follow_up_and_a_resumed_task_go_on_with_the_work_in_the_same_place(tmp_path, parent):
     places = []
 

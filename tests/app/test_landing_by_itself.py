@@ -184,6 +184,7 @@ async def test_work_that_did_not_pass_the_checks_that_it_has_to_pass_never_lands
         assert kept(ohm.envelope(f"{handle.id}")).landed == landed
 
 
+@pytest.mark.slow
 async def test_a_follow_up_and_a_resumed_task_land_what_they_have_added(tmp_path: Path, parent: Path) -> None:
     begun, may_end = anyio.Event(), anyio.Event()
 
@@ -325,6 +326,7 @@ async def test_a_task_that_is_cancelled_while_it_asks_lands_nothing_and_asks_no_
     assert (parent / "a").read_text() == "one\n"
 
 
+@pytest.mark.slow
 async def test_the_references_of_landed_work_go_with_their_task_and_those_of_other_work_stay(
     tmp_path: Path, parent: Path
 ) -> None:

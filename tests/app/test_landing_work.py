@@ -132,6 +132,7 @@ async def test_another_program_lands_what_this_one_has_done_and_it_is_still_know
         assert kinds[-2:] == ["task_settled", "workspace_kept"]
 
 
+@pytest.mark.slow
 async def test_siblings_land_one_after_the_other(tmp_path, parent):
     async with opened(tmp_path) as ohm:
         one, other = [await worked(ohm, parent, f"by task {n}") for n in (1, 2)]

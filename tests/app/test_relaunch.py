@@ -102,6 +102,7 @@ async def test_a_tool_that_is_denied_since_is_not_given_and_a_new_one_neither(op
     assert "Stricter now, and in force: without 'grep', which it had then" in line
 
 
+@pytest.mark.slow
 async def test_rules_for_calls_of_then_and_of_now_hold_together(opened):
     async with opened(model="acme/big", task={"tools": {"deny": ["bash: git push *"]}}) as ohm:
         first = (await ohm.run("task", "look")).unwrap()

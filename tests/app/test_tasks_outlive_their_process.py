@@ -129,6 +129,7 @@ async def test_an_ohm_that_detaches_leaves_its_tasks_to_the_next_one(tmp_path):
         assert numbers((await ended(ohm, handle.id)).output) == [*range(1, 201)]
 
 
+@pytest.mark.slow
 @one_loop
 @pytest.mark.usefixtures("runner")
 async def test_who_has_taken_a_task_up_leaves_it_again(tmp_path):

@@ -87,6 +87,7 @@ def test_an_interrupt_cancels_the_task_shows_what_was_done_and_leaves_no_child(
         os.kill(child, 0)
 
 
+@pytest.mark.slow
 def test_a_program_that_is_to_outlive_its_terminal_does_not_hear_of_its_end(ohm, ohm_process) -> None:
     ohm.configure({"suites": ["task"], "subagentBackend": "stage"})
     command = shlex.join(ohm_process.command("run", "finder", "pause"))

@@ -99,6 +99,7 @@ def test_where_nothing_is_there_is_nothing_to_trust(ohm):
     assert "the project has no file for subagents" in ohm("doctor").stdout
 
 
+@pytest.mark.slow
 def test_agents_of_a_directory_above_are_trusted_with_it_and_nothing_else_is(ohm, helper):
     agents = ohm.project / ".pi" / "agents"
     agents.mkdir()

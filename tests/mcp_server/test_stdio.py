@@ -106,6 +106,7 @@ def test_a_request_that_is_cancelled_is_not_answered_and_its_task_is_cancelled(s
     assert server.read()["result"]["_meta"]["ohm/envelope"]["output"] == "line one\n  line two"
 
 
+@pytest.mark.slow
 def test_a_second_request_with_an_id_in_use_is_refused(server):
     server.write(call(1, "hang"))
     child = psutil.Process(int(server.reached()))

@@ -254,6 +254,7 @@ SCHEMA = {"type": "object", "required": ["files"], "properties": {"files": {"typ
 on_real_loops = pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
 
 
+@pytest.mark.sample(4)
 @on_real_loops
 @pytest.mark.parametrize("files", [{"files": ["a"]}, '{"files": ["a"]}'], ids=["as JSON", "as a text"])
 async def test_a_result_that_has_a_schema_fits_it_and_is_handed_on_as_json(files):

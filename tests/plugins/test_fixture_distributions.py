@@ -92,6 +92,7 @@ def test_a_plugin_that_fails_to_import_is_one_diagnostic(site: Path) -> None:
     assert seen["backends"] == ["upper"]
 
 
+@pytest.mark.slow
 def test_a_plugin_with_a_wrong_hook_is_one_diagnostic(site: Path) -> None:
     seen = report(site, "broken-hook", "upper")
     assert seen["plugins"]["broken-hook"] == ["failed", "entry point", "ohm-broken-hook", "1.2.3"]

@@ -93,6 +93,7 @@ def test_the_keys_of_a_folders_files_are_bounded_together(tmp_path):
     assert "more than" in str(roster.diagnostics[-1])
 
 
+@pytest.mark.slow
 def test_skills_are_bounded_too(tmp_path):
     for number in range(MAX_SKILLS + 5):
         folder = tmp_path / "skills" / f"{number:04}"

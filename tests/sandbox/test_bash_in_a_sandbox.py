@@ -105,6 +105,7 @@ async def test_a_command_in_a_clone_changes_the_clone_and_not_the_files_that_it_
     assert "refs/ohm/task_" in git(place.cwd, "for-each-ref", "refs/ohm")
 
 
+@pytest.mark.slow
 async def test_a_home_and_a_tmp_of_its_own_can_be_written_and_leave_nothing(place: Place) -> None:
     told = await place.ran('echo x > ~/new; echo y > "${TMPDIR:-/tmp}/more"; cat ~/new', sandbox="required")
     assert told == "x"
@@ -159,6 +160,7 @@ async def test_a_profile_demands_a_sandbox(place: Place) -> None:
     assert "s3cret" not in await place.ran(f"cat {place.secret}", call={"sandbox": "off"})
 
 
+@pytest.mark.slow
 async def test_what_the_user_lists_may_be_read_and_changed(place: Place) -> None:
     rules = {"read": ["~/secret"], "write": [str(place.user / "shared")]}
     (place.user / "shared").mkdir()

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -78,19 +79,17 @@ FAULTS = {
 }
 
 
-ON_BOTH_LOOPS = {"SwallowsCancellation", "LeavesTasksBehind", "NeverReachesACheckpoint", "MixesRuns"}
-"""Faults that have to do with the loop; each other one is found on trio too in the slow tests."""
+SHOWN = {law: name for name, (laws, _) in reversed(FAULTS.items()) for law in laws if len(laws) == 1}
+SOME = dict.fromkeys(SHOWN.values())
+"""A fault for each law; the slow tests have all of them."""
+ASKED = {"some": SOME, "all": FAULTS}
+ALL = pytest.param("all", marks=pytest.mark.slow)
 
 
-@pytest.fixture(scope="module", params=["some", pytest.param("all", marks=pytest.mark.slow)])
-def on_both(request) -> set[str]:
-    return ON_BOTH_LOOPS if request.param == "some" else {*FAULTS}
-
-
-@pytest.fixture(scope="module")
-def failures(on_both) -> dict[tuple[str, str, str], str]:
+@cache
+def failures(asked: str) -> dict[tuple[str, str, str], str]:
     command = [sys.executable, "-m", "pytest", "-q", "-rf", "--tb=no", "-p", "no:cacheprovider", "-n", "0", str(BAD)]
-    command += ["-m", "", "-k", " or ".join(["asyncio", *(f"Test{one}" for one in on_both)])]
+    command += ["-m", "", "-k", " or ".join(f"Test{one}" for one in (*ASKED[asked], "Good"))]
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, env=os.environ | HERMETIC | {"COLUMNS": "1000"}
     )
@@ -99,16 +98,19 @@ def failures(on_both) -> dict[tuple[str, str, str], str]:
     return {(backend, law, loop): told for backend, law, loop, told in lines}
 
 
-@pytest.mark.parametrize("backend", FAULTS)
-def test_a_bad_backend_fails_by_the_laws_that_it_breaks_and_is_told_why(backend, failures, on_both):
+@pytest.mark.parametrize(
+    ("asked", "backend"),
+    [*(("some", name) for name in SOME), *(pytest.param("all", name, marks=pytest.mark.slow) for name in FAULTS)],
+)
+def test_a_bad_backend_fails_by_the_laws_that_it_breaks_and_is_told_why(asked, backend):
     laws, message = FAULTS[backend]
-    told = {(law, loop): text for (name, law, loop), text in failures.items() if name == backend}
-    loops = ("asyncio", "trio") if backend in on_both else ("asyncio",)
-    assert {*told} == {(law, loop) for law in laws for loop in loops}
+    told = {(law, loop): text for (name, law, loop), text in failures(asked).items() if name == backend}
+    assert {*told} == {(law, loop) for law in laws for loop in ("asyncio", "trio")}
     for text in told.values():
         assert re.match(r" - (AssertionError|Failed): \S", text), text
         assert message in text
 
 
-def test_a_good_backend_passes_the_same_run(failures):
-    assert {name for name, _, _ in failures} == {*FAULTS}
+@pytest.mark.parametrize("asked", ["some", ALL])
+def test_a_good_backend_passes_the_same_run(asked):
+    assert {name for name, _, _ in failures(asked)} == {*ASKED[asked]}

@@ -188,6 +188,7 @@ async def test_no_setting_hook_or_filter_runs(workspaces, landings, tmp_path):
     assert not canary.exists()
 
 
+@pytest.mark.slow
 async def test_what_a_task_did_after_it_landed_lands_too(workspaces, landings, tmp_path):
     parent = repository(tmp_path / "parent", a="one\n")
     await worked(workspaces, parent, lambda clone: write(clone, b="first\n"))
@@ -320,6 +321,7 @@ async def test_eight_children_land_as_if_they_had_worked_one_after_the_other_or_
         }
 
 
+@pytest.mark.slow
 async def test_a_landing_that_fails_at_any_step_changes_nothing(workspaces, tmp_path):
     parent = repository(tmp_path / "parent", a="one\n", b="two\n", d="three\n")
     await worked(workspaces, parent, lander.act)

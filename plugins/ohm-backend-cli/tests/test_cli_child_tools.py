@@ -144,6 +144,7 @@ async def test_a_subagent_keeps_a_todo_list(tmp_path: Path) -> None:
     assert envelope.tool_rows[1].startswith("✓ write_todos")
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_an_agent_that_keeps_its_context_hands_in_each_answer(tmp_path: Path) -> None:
     first = does("CALL", "subagent_finalize", {"status": "SUCCESS", "result": "One."})
@@ -161,6 +162,7 @@ async def test_an_agent_that_keeps_its_context_hands_in_each_answer(tmp_path: Pa
     assert "s-1" in json.loads((tmp_path / "call.json").read_text())["argv"]
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_a_subagent_that_repeats_a_call_is_stopped(tmp_path: Path) -> None:
     prompt = "\n".join([does("CALL", "add", {"a": 2, "b": 3})] * 40 + ["HANG"])
@@ -284,6 +286,7 @@ class TestConformance(BackendConformance):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_the_release_of_an_agent_is_kept_with_the_launch_as_its_npm_package_has_it(tmp_path: Path) -> None:
     package = tmp_path / "node_modules" / "@openai" / "codex"

@@ -326,6 +326,7 @@ async def test_texts_that_cannot_be_read_back_are_damage_too(tree):
     assert sorted(await tree.names("zebra horse")) == ["horse", "zebra"]
 
 
+@pytest.mark.slow
 async def test_many_processes_at_once_share_one_index(tree):
     for number in range(60):
         tree.put(f"many/m{number}.py", f"def zebra_{number}(): ...\n" * 20)

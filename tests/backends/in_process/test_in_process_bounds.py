@@ -166,6 +166,7 @@ async def test_an_answer_has_a_length_and_what_fits_is_kept(size):
     await refused(reply, more_than(MAX_ANSWER_CHARS, "characters in one turn"), kept=kept)
 
 
+@pytest.mark.slow
 async def test_a_delta_as_long_as_the_wire_allows_holds_the_loop_for_a_moment_only():
     text = "<|a" * (MAX_LINE_CHARS // 3 - 200)
     await refused(Say(text), more_than(MAX_ANSWER_CHARS, "characters in one turn"), kept=text[:MAX_ANSWER_CHARS])
@@ -263,6 +264,7 @@ async def test_what_follows_the_end_of_a_compressed_answer_is_refused_and_never_
         assert b"".join(said) == saying("whole") + LAST
 
 
+@pytest.mark.slow
 async def test_a_run_whose_compressed_answer_has_a_tail_keeps_what_was_said():
     packed = Body(gzip.compress(saying("half")) + b"x" * 2**20, headers=(("Content-Encoding", "gzip"),))
     await refused(packed, "sent more after the end of its compressed answer", kept="half")

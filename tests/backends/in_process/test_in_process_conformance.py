@@ -98,6 +98,7 @@ async def test_a_search_model_that_cannot_search_fails_and_says_what_to_do(tmp_p
     )
 
 
+@pytest.mark.slow
 class TestRemoteInProcessBackend(TestInProcessBackend):
     test_preparing_answers_with_a_result = None  # the runner prepares its backend itself
 

@@ -159,6 +159,7 @@ async def test_the_same_question_gives_the_same_answer_streamed_or_not(project):
     assert whole.response.provider_name == "local"
 
 
+@pytest.mark.slow
 async def test_how_to_get_a_model_is_told_once_and_what_this_is_each_time(model, project):
     answers = [(await run(model, project, "Where is money rounded?")).answer for _ in range(3)]
     what_it_is, advice = HONEST.split("\n")

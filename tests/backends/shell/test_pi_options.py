@@ -64,6 +64,7 @@ async def test_a_budget_of_money_refuses_a_model_of_ohm_json_before_a_pi_asks_it
     assert task.stopped_by == "cost"
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("budget", [Budget(tokens=10**9), Budget(requests=1), None])
 @slow_on_trio
 async def test_any_other_budget_has_nothing_against_it(opened, budget):
@@ -83,6 +84,7 @@ async def test_a_run_in_text_mode_is_counted_as_a_request(opened):
     assert none_left.err_value.code == ErrorCode.BUDGET_EXCEEDED
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("mode", ["json", "text"])
 @slow_on_trio
 async def test_the_exit_code_of_a_pi_that_breaks_is_in_its_error(opened, mode):

@@ -52,6 +52,7 @@ async def test_a_line_may_be_long(started, size):
     assert [(len(line), line[:1]) for line in lines] == [(size, b"x"), (1, b"y")]
 
 
+@pytest.mark.slow
 async def test_many_short_lines_arrive_in_order(started):
     lines, _, _ = await ran(started.python("for n in range(50_000): print(n)"))
     assert lines == [b"%d" % n for n in range(50_000)]
@@ -144,6 +145,7 @@ async def test_who_stops_reading_has_nothing_to_close(started):
         assert (await child.ended()).code == 0
 
 
+@pytest.mark.slow
 async def test_a_task_that_reads_gets_every_line_while_another_waits_for_the_end(started):
     read = []
 

@@ -134,6 +134,7 @@ async def test_a_background_job_ends_with_its_command(desk):
     await watch.gone()
 
 
+@pytest.mark.slow
 async def test_a_background_job_that_ignores_being_asked_ends_too(desk):
     watch = Watch(desk.cwd)
     async with anyio.create_task_group() as tasks:

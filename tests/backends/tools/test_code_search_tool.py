@@ -342,6 +342,7 @@ def test_other_text_is_cut_into_windows():
     assert sources("empty.py", "") == []
 
 
+@pytest.mark.slow
 async def test_parallel_searches_of_one_tree_agree(project):
     answers: list[str] = []
 

@@ -134,6 +134,7 @@ async def test_in_a_sandbox_a_server_changes_the_workspace_and_reaches_neither(p
     assert (place.work / "made").read_text() == "y"
 
 
+@pytest.mark.slow
 async def test_in_a_clone_a_server_changes_the_clone_and_not_the_files_that_it_is_of(place: Place) -> None:
     place.outside = place.work / "a"
     place.outside.write_text("one\n")

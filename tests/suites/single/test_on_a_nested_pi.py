@@ -98,6 +98,7 @@ async def test_a_failure_is_told_in_the_words_of_001(asked, end, code, text, sta
     assert (done.details["error"]["code"], begun) == (code, started)
 
 
+@pytest.mark.slow
 async def test_an_answer_of_a_process_that_ends_well_is_a_success(asked):
     done, begun = await asked("well")
     assert (done.text, done.details["results"][0]["exitCode"], begun) == ("All done", 0, "x")
@@ -110,6 +111,7 @@ async def test_a_turn_that_would_go_on_behind_an_answer_is_no_end(asked):
     assert done.details["results"][0]["exitCode"] == 1
 
 
+@pytest.mark.slow
 @slow_on_trio
 async def test_text_without_any_record_is_no_answer(asked, monkeypatch):
     monkeypatch.setitem(ENDS, "plain", "")

@@ -61,6 +61,7 @@ async def test_a_child_that_hands_in_nothing_is_corrected_and_an_invalid_call_is
     assert "SUCCESS requires a result" in asked[2].tool_results[-1]
 
 
+@pytest.mark.slow
 async def test_a_session_that_was_cut_short_is_put_aside_and_begun_anew(tmp_path):
     replies = [each for n in range(2) for each in (final(f"answer {n}"), Say("Bye."))]
     async with ModelServer(*replies) as server:

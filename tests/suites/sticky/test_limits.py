@@ -174,6 +174,7 @@ class TestOnAModel:
         """pydantic-ai runs on asyncio only."""
         return "asyncio"
 
+    @pytest.mark.sample(2)
     @pytest.mark.parametrize(
         "call",
         [Call("read", {"path": "prompts/scout.md"}), Call(FINALIZE, {"status": "SUCCESS", "result": " "})],

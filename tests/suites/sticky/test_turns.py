@@ -162,6 +162,7 @@ def test_an_event_loop_that_stops_while_a_call_waits_leaves_the_session_to_other
         loop.close()
 
 
+@pytest.mark.slow
 async def test_a_session_that_nobody_uses_any_more_is_forgotten(tmp_path):
     def known():
         gc.collect()

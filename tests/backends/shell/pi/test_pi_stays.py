@@ -97,6 +97,7 @@ async def test_a_process_that_was_killed_while_it_waited_is_replaced(opened):
     assert second[1] == "1"
 
 
+@pytest.mark.slow
 @slow_on_trio
 async def test_where_none_is_kept_each_run_has_its_own(opened):
     async with opened(idleTtlMs=0) as ohm:
@@ -117,6 +118,7 @@ async def test_a_login_that_was_changed_is_for_another_process(opened, tmp_path)
     assert first[0] != second[0]
 
 
+@pytest.mark.slow
 @slow_on_trio
 async def test_a_process_that_nobody_needs_is_let_go_after_its_time(opened):
     async with opened(idleTtlMs=1) as ohm:
