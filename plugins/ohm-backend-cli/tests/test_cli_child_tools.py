@@ -4,38 +4,25 @@ from __future__ import annotations
 
 import json
 import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
+from stand_in import MODELS, command_of, does
 
 import ohm_backend_cli
-from ohm_backend_cli.hooks import ohm_backends
 from ohm_subagents import Envelope, Err, Ohm, OhmError, Ok, Result, tool
-from ohm_subagents.plugin import BackendContext, CallRules, ErrorCode, ModelPattern, Profile, ToolPolicy
-from ohm_subagents.shell import ShellOptions
-from ohm_subagents.testing import BackendConformance, Scenarios
+from ohm_subagents.plugin import CallRules, ErrorCode, Profile, ToolPolicy
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
-
-    from ohm_subagents.plugin import BackendSpec, Options
-
-FAKE = Path(__file__).parents[3] / "tests" / "support" / "fake_agent.py"
-TAKING = ("claude", "codex", "opencode", "qwen")
-MODELS = {"claude": "anthropic/m", "codex": "openai/m", "opencode": "fake/m", "qwen": "openai/m"}
 
 
 @tool
 def add(a: int, b: int) -> int:
     """Add two numbers."""
     return a + b
-
-
-def command_of(cli: str) -> tuple[str, ...]:
-    return (sys.executable, "-IS", str(FAKE), cli)
 
 
 def ohm_on(
@@ -62,10 +49,6 @@ def profile(**fields: Any) -> Profile:
     )
 
 
-def does(act: str, *argument: object) -> str:
-    return f"{act} {json.dumps(argument)}"
-
-
 @pytest.fixture
 def anyio_backend() -> str:
     """A process takes real time."""
@@ -79,7 +62,7 @@ def private_files(words: list[str]) -> tuple[int, list[str]]:
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("cli", [*TAKING[:3], pytest.param("qwen", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("cli", ["claude", "codex", "opencode", pytest.param("qwen", marks=pytest.mark.slow)])
 async def test_a_subagent_calls_a_child_tool_and_hands_in_its_answer(cli: str, tmp_path: Path) -> None:
     final = {"status": "SUCCESS", "result": "Five."}
     prompt = f"{does('CALL', 'add', {'a': 2, 'b': 3})}\n{does('CALL', 'subagent_finalize', final)}"
@@ -250,40 +233,6 @@ async def test_a_call_that_claude_gives_up_is_not_asked_about_any_more(tmp_path:
     (given,) = [event for event in events if event.kind == "answer_given"]
     assert given.by == "cancel"
     assert [event.kind for event in events if event.kind == "run_ended"]
-
-
-@pytest.mark.slow
-class TestConformance(BackendConformance):
-    test_preparing_answers_with_a_result = None  # type: ignore[assignment]  # there is nothing to prepare
-    test_a_refusal_of_the_gate_is_returned_as_it_is = None  # type: ignore[assignment]  # the CLI makes the requests
-
-    @pytest.fixture
-    def anyio_backend(self) -> str:
-        """Child tools are for asyncio."""
-        return "asyncio"
-
-    @pytest.fixture(params=TAKING)
-    def spec(self, request: pytest.FixtureRequest) -> BackendSpec[Any]:
-        return next(spec for spec in ohm_backends(BackendContext()) if spec.id == request.param)
-
-    @pytest.fixture
-    def options(self, spec: BackendSpec[Options]) -> Options:
-        return ShellOptions(command=command_of(spec.id))
-
-    @pytest.fixture
-    def scenarios(self, spec: BackendSpec[Options], tmp_path: Path) -> Scenarios:
-        provider, _, name = MODELS[spec.id].partition("/")
-        return Scenarios(
-            hangs="HANG",
-            fails="FAIL",
-            calls_two_tools="READ\nREAD",
-            recalls=("RECALL", "before"),
-            calls_child_tool=does("CALL", "conformance_note", {"text": "noted"}),
-            calls_bash="SHELL echo ran >> conformance_runs",
-            tools=("read",),
-            model=ModelPattern(provider=provider, model=name),
-            cwd=tmp_path,
-        )
 
 
 @pytest.mark.slow
