@@ -55,6 +55,7 @@ def test_claude_code_shows_its_model_the_text_of_a_result(home, model):
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "ENABLE_TOOL_SEARCH": "false",
         "MCP_CONNECTION_NONBLOCKING": "0",
+        "MCP_CONNECT_TIMEOUT_MS": f"{PATIENCE_S * 1000}",  # else 5 s, and on it goes without the tool
     }
     assert END in said(home, [*command, "--allowedTools", "mcp__ohm__task"], **env)
     (result,) = model.read

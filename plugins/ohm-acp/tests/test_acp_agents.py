@@ -12,6 +12,7 @@ from ohm_acp.agents import CLAUDE, OPENCODE, QWEN, agent_of
 from ohm_acp.options import AcpOptions
 from ohm_subagents.contract import SessionId, TaskId
 from ohm_subagents.plugin import ModelPattern, Profile, RunRequest, RunSpec
+from ohm_subagents.testing.scenarios import note_tool
 
 PROFILE = Profile(id="p", name="P", summary="", prompt="")
 
@@ -45,6 +46,11 @@ def test_claude_gets_the_tools_by_its_session() -> None:
         "systemPrompt": {"append": "You read."},
     }
     assert CLAUDE.settings(asked(model=ModelPattern(provider="anthropic", model="m")))["ANTHROPIC_MODEL"] == "m"
+
+
+def test_claude_does_not_begin_before_it_knows_its_child_tools() -> None:
+    assert CLAUDE.settings(asked(child_tools=(note_tool([]),)))["MCP_CONNECT_TIMEOUT_MS"] == "120000"
+    assert "MCP_CONNECT_TIMEOUT_MS" not in CLAUDE.settings(asked())
 
 
 def test_opencode_is_denied_all_other_tools_and_the_users_own_settings_stay() -> None:

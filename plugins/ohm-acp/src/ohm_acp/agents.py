@@ -120,6 +120,7 @@ _QWEN_UNASKED: Final = (
     *("agent", "ask_user_question", "exit_plan_mode", "monitor", "send_message", "skill", "task_stop", "tool_search"),
 )
 """Tools that are offered although `--core-tools` does not name them."""
+_LONGEST_CONNECT_MS: Final = 2 * 60 * 1000
 _QWEN_AUTH: Final = {"openai": "openai", "anthropic": "anthropic", "google": "gemini"}
 """The protocol that it uses for each provider; others are in its own settings."""
 
@@ -141,6 +142,8 @@ def _claude_meta(request: RunRequest) -> JsonObject:
 def _claude_settings(request: RunRequest) -> dict[str, str]:
     thinking = request.model.thinking if request.model else None
     quiet = {"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+    if request.child_tools:  # else it begins without those that it has not got to know within 5 s
+        quiet |= dict.fromkeys(("MCP_TIMEOUT", "MCP_CONNECT_TIMEOUT_MS"), f"{_LONGEST_CONNECT_MS}")
     model = {"ANTHROPIC_MODEL": request.model.model} if request.model else {}
     return quiet | model | ({"MAX_THINKING_TOKENS": "0"} if thinking == "off" else {})
 

@@ -11,7 +11,7 @@ from ohm_backend_cli.control import is_asking
 from ohm_backend_cli.messages import MESSAGES, reason, system, used
 from ohm_backend_cli.program import SERVER
 from ohm_backend_cli.shapes import compact, count, object_of
-from ohm_backend_cli.start import LONGEST_CALL_MS
+from ohm_backend_cli.start import LONGEST_CALL_MS, LONGEST_CONNECT_MS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,6 +83,7 @@ def settings(start: Start) -> dict[str, str]:
     if start.link.endpoint is not None:
         quiet |= {"MCP_CONNECTION_NONBLOCKING": "0", "ENABLE_TOOL_SEARCH": "false"}
         quiet |= {"MCP_TOOL_TIMEOUT": f"{LONGEST_CALL_MS}"}
+        quiet |= dict.fromkeys(("MCP_TIMEOUT", "MCP_CONNECT_TIMEOUT_MS"), f"{LONGEST_CONNECT_MS}")
     return quiet | ({"MAX_THINKING_TOKENS": "0"} if model and model.thinking == "off" else {})
 
 

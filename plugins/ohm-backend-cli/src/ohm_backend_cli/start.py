@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 LONGEST_CALL_MS: Final = 24 * 60 * 60 * 1000
 """The time that an agent may wait for a tool: the clocks of the run decide, not its own."""
+LONGEST_CONNECT_MS: Final = 2 * 60 * 1000
+"""The time that an agent may wait for the child tools: one that begins without them works as if it had none."""
 _PROXIES: Final = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
 _DIRECT: Final = ("NO_PROXY", "no_proxy")
 
