@@ -8,6 +8,7 @@ from made_tasks import with_fields
 from ohm_subagents._views.transcript import Transcript, transcript_lines
 from ohm_subagents.contract import (
     AgentEnded,
+    AnswerAwaited,
     Cancelled,
     Diagnostic,
     DiagnosticRaised,
@@ -18,8 +19,10 @@ from ohm_subagents.contract import (
     GuardTripped,
     OhmError,
     Recorded,
+    Request,
     RunEnded,
     RunStarted,
+    SessionId,
     Succeeded,
     TaskId,
     TaskQueued,
@@ -125,6 +128,17 @@ def test_a_call_is_one_row_in_words_with_all_that_was_asked_below_it(succeeded) 
         "✓ bash cat <<E hi E · 1s · +2.0s\n  command: cat <<E\n  hi\n  E\n  timeout: 5\n  ok",
         "✓ task Look · 1s · +4.0s\n  tasks.0.prompt: Where?\n  tasks.0.background: true\n  ok",
         "✓ read a.py:3-4 · 1s · +6.0s\n  ok",
+    ]
+
+
+def test_a_request_that_waits_is_told_in_words_with_all_arguments_of_its_call(succeeded) -> None:
+    common = {"task_id": TaskId("t"), "session_id": SessionId("s"), "path": (), "profile": "p"}
+    arguments = json.dumps({"command": "git push", "timeout": 5})
+    call = Request(id="req_1", tool="bash", arguments=arguments, reason="config: asked", **common)
+    question = Request(id="req_2", kind="question", question="Where to?", options=("left", "right"), **common)
+    assert told(succeeded(), AnswerAwaited(request=call), AnswerAwaited(request=question)) == [
+        "○ asks: bash git push (config: asked) · +0.0s\n  command: git push\n  timeout: 5",
+        "○ asks: Where to? (left / right) · +1.0s",
     ]
 
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ohm_subagents._views.call_rows import CHANGE_TOKENS, call_words, seen_calls, taken_ms
 from ohm_subagents._views.cells import printable
 from ohm_subagents._views.quantities import duration_text, instant_text
-from ohm_subagents._views.request_texts import UNANSWERED, answer_text, request_text
+from ohm_subagents._views.request_texts import UNANSWERED, answer_text, landing_text
 from ohm_subagents._views.spans import marked
 from ohm_subagents._views.task_texts import DONE, FAILED, STARTED, task_title
 from ohm_subagents._views.theme import PLAIN
-from ohm_subagents._views.tool_calls import named_call, untold_lines
+from ohm_subagents._views.tool_calls import argument_lines, named_call, untold_lines
 from ohm_subagents._views.verification import check_text
+from ohm_subagents._views.waits import request_words
 from ohm_subagents.contract.acceptance import OutcomeChecked
 from ohm_subagents.contract.account import AccountCharged
 from ohm_subagents.contract.events import (
@@ -134,7 +135,7 @@ class Transcript:
                 yield from self._lines(recorded.at_ms, _Block((("bold", "answer"),), event.output.strip("\n")))
             self._said = ""
             yield from self._lines(recorded.at_ms, _ending(event.outcome))
-        elif (block := _block(event)) is not None:
+        elif (block := _block(event, self._cwd)) is not None:
             yield from self._lines(recorded.at_ms, block)
 
     def begun(self, recorded: Recorded) -> Iterator[str]:
@@ -222,17 +223,19 @@ def _step(event: GuardTripped | ModelSelected) -> _Block:
             return _Block((("dim", "model"),), f"{model} ({why})")
 
 
-def _dialogue(event: AnswerAwaited | AnswerGiven) -> _Block:
+def _dialogue(event: AnswerAwaited | AnswerGiven, cwd: str) -> _Block:
     match event:
         case AnswerAwaited(request=request):
-            return _Block((("warning", f"{STARTED} asks"),), request_text(request))
+            is_call = request.kind == "tool" and not landing_text(request)
+            whole = argument_lines(named_call(request.tool, request.arguments)) if is_call else ()
+            return _Block((("warning", f"{STARTED} asks: {request_words(request, cwd)}"),), "\n".join(whole))
         case AnswerGiven(answer=answer, by=by):
             is_answered = by not in UNANSWERED
             heading = ("success", f"{DONE} answered") if is_answered else ("error", f"{FAILED} not answered")
             return _Block((heading,), answer_text(answer, by))
 
 
-def _block(event: Event) -> _Block | None:  # noqa: C901  one arm an event is the point
+def _block(event: Event, cwd: str) -> _Block | None:  # noqa: C901  one arm an event is the point
     match event:
         case RunStarted(prompt=prompt):
             return _Block((("accent", "prompt"),), prompt)
@@ -250,7 +253,7 @@ def _block(event: Event) -> _Block | None:  # noqa: C901  one arm an event is th
         case DiagnosticRaised(diagnostic=diagnostic):
             return _Block((("warning", "diagnostic"),), str(diagnostic))
         case AnswerAwaited() | AnswerGiven():
-            return _dialogue(event)
+            return _dialogue(event, cwd)
         case TextDelta() | ThinkingDelta() | ToolStarted() | ToolUpdated() | ToolEnded() | RunEnded():  # shown above
             return None
         case TaskQueued() | TaskSettled() | AgentEnded() | RequestHeld() | RequestReleased():

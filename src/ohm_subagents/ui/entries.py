@@ -29,8 +29,16 @@ from ohm_subagents.contract.workspace import WorkspaceKept
 from ohm_subagents.ui.markup import markup
 from ohm_subagents.ui.shapes import Entry
 from ohm_subagents.ui.timeline import status_of
-from ohm_subagents.ui.words import call_words, request_words
-from ohm_subagents.views import answer_text, changed_lines, changes_text, check_text, one_line, printable
+from ohm_subagents.ui.words import call_words
+from ohm_subagents.views import (
+    answer_text,
+    changed_lines,
+    changes_text,
+    check_text,
+    one_line,
+    printable,
+    request_words,
+)
 
 if TYPE_CHECKING:
     from ohm_subagents.contract import Recorded

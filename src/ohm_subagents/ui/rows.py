@@ -8,16 +8,19 @@ from ohm_subagents.contract.usage import Usage
 from ohm_subagents.ui.entries import MOST_CHARS
 from ohm_subagents.ui.markup import markup
 from ohm_subagents.ui.shapes import Asked, Detail, Fact, Failure, Row, TreeRow, Used, Work
-from ohm_subagents.ui.words import last_words, request_words
+from ohm_subagents.ui.words import last_words
 from ohm_subagents.views import (
+    argument_lines,
     awaited_text,
     concern_of,
     cost_text,
     elapsed_ms,
     failure_line,
+    named_call,
     one_line,
     printable,
     remaining_text,
+    request_words,
     status_marker,
     task_fact_lines,
     task_title,
@@ -136,7 +139,7 @@ def asked_of(request: Request, *, cwd: str = "") -> Asked:
         kind=request.kind,
         tool=one_line(request.tool),
         title=request_words(request, cwd),
-        arguments=printable(request.arguments),
+        arguments=printable("\n".join(argument_lines(named_call(request.tool, request.arguments)))),
         question=printable(request.question),
         options=[one_line(option) for option in request.options],
         reason=one_line(request.reason),

@@ -190,7 +190,7 @@ class Asked(TypedDict):
     title: str
     """The call in words, never JSON, or the question."""
     arguments: str
-    """The arguments of the call, as JSON for display."""
+    """All arguments of the call, each on a line or more, with its name."""
     question: str
     """The question, of a request of kind `question`."""
     options: list[str]

@@ -25,8 +25,8 @@ from ohm_subagents.contract import (
 )
 from ohm_subagents.contract.model_route import ModelSelected, RouteResolved
 from ohm_subagents.ui.shapes import Span
-from ohm_subagents.ui.words import call_words, request_words
-from ohm_subagents.views import answer_text, one_line
+from ohm_subagents.ui.words import call_words
+from ohm_subagents.views import answer_text, one_line, request_words
 
 if TYPE_CHECKING:
     from ohm_subagents.contract import Recorded

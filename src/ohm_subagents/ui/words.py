@@ -1,4 +1,4 @@
-"""The requests and calls of tasks in words, never JSON; pure."""
+"""The calls of tasks in words, never JSON; pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from ohm_subagents.views import activity, named_call, one_line
 
 if TYPE_CHECKING:
-    from ohm_subagents.contract import Request, Task
+    from ohm_subagents.contract import Task
     from ohm_subagents.ui.shapes import Span
 
 _CHARS: Final = 300
@@ -16,13 +16,6 @@ _CHARS: Final = 300
 def call_words(tool: str, args: str, cwd: str) -> str:
     """Return a call of a tool on one line: the tool, and what the call is about."""
     return one_line(f"{tool[:_CHARS]} {named_call(tool, args).subject(cwd)}")
-
-
-def request_words(request: Request, cwd: str) -> str:
-    """Return on one line what a subagent asks: its question, or the call that it wants to make."""
-    if request.kind == "question":
-        return one_line(request.question[:_CHARS])
-    return call_words(request.tool, request.arguments, cwd)
 
 
 def last_words(task: Task, spans: list[Span]) -> str:

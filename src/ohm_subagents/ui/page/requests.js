@@ -55,7 +55,7 @@ export class Requests {
       request.arguments && request.kind === "tool"
         ? node("details", {}, node("summary", {}, "All of the call"), node("pre", { class: "plain" }, request.arguments))
         : null,
-      node("p", { class: "why" }, [request.reason, waits].filter(Boolean).join(" · ")),
+      node("p", { class: "why" }, waits),
       request.kind === "question" ? question(request, answer) : approval(answer), outcome);
   }
 
