@@ -144,7 +144,11 @@ def shell(number, command, hook):
     """Run a command as the tool of Claude Code does, if the hook has nothing against it."""
 
     def answer():
-        given = {"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": f"c{number}"}
+        given = {
+            "tool_name": "Bash",
+            "tool_input": {"command": command, "description": f"{number}"},
+            "tool_use_id": f"c{number}",
+        }
         asked = {"subtype": "hook_callback", "callback_id": hook, "input": given}
         if hook is not None:
             tell({"type": "control_request", "request_id": f"r{number}", "request": asked})

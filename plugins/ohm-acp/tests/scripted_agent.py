@@ -143,9 +143,9 @@ class Prompt:
         self.update("tool_call_update", toolCallId="b1", status=status, rawOutput=f"{output}")
 
     def do_shell_in(self) -> None:
-        """Ask for a command, and say besides in which folder it would run."""
+        """Ask for a command, and say besides in which folder it would run, and what it is for."""
         folder, _, command = self.text.partition("shell-in ")[2].partition(" ")
-        self.may("b1", "execute", "Bash", {"command": command, "cwd": folder})
+        self.may("b1", "execute", "Bash", {"command": command, "cwd": folder, "description": f"In {folder}"})
 
     def do_requests(self) -> None:
         """Ask for what the client does not have, and say what it does not know."""

@@ -158,9 +158,8 @@ async def test_an_agent_that_does_not_ask_cannot_keep_rules(tmp_path: Path) -> N
     )
 
 
-@pytest.mark.slow
-async def test_a_folder_that_the_agent_adds_to_its_arguments_is_shown_if_it_is_another_one(tmp_path: Path) -> None:
-    """An approval is for arguments: the model, which repeats a call, says only its own."""
+async def test_of_what_an_agent_adds_to_a_command_only_another_folder_is_shown(tmp_path: Path) -> None:
+    """An approval is for a command: it holds when its model repeats it, in other words about it."""
     ruled = replace(RULED, tools=replace(RULED.tools, call_rules=(CallRules(ask=("echo *",), source="ruled.md"),)))
     shown: list[str] = []
 

@@ -232,6 +232,8 @@ async def test_a_call_that_claude_gives_up_is_not_asked_about_any_more(tmp_path:
         handle = await ohm.start("asking", "SHELL leave")
         events = [event async for event in handle.events()]
         assert ohm.requests() == ()
+    (awaited,) = [event for event in events if event.kind == "answer_awaited"]
+    assert awaited.request.arguments == '{"command":"leave"}'
     (given,) = [event for event in events if event.kind == "answer_given"]
     assert given.by == "cancel"
     assert [event.kind for event in events if event.kind == "run_ended"]

@@ -31,6 +31,9 @@ _BY_KIND: Final = {
 }
 """Our tools that a kind of tool may stand for: all of them have to be allowed."""
 _HARMLESS: Final = "think"
+_SHELL: Final = "bash"
+_PROSE: Final = "description"
+"""What a model says about a command beside it: not run, new each time, and told by some agents only after they ask."""
 _ALLOWING: Final = ("allow_once", "allow_always")
 _REJECTING: Final = ("reject_once", "reject_always")
 _MAX_ARGS: Final = 200
@@ -80,7 +83,8 @@ class Permissions:
             del arguments["cwd"]
         names = sorted(self._ours.get(call.name.lower()) or _BY_KIND.get(call.kind) or (call.tool,))
         for name in [one for one in names if self._has(one)] or names:
-            refusal = await gate.tool(name, arguments, call_id=call.id)
+            judged = {key: value for key, value in arguments.items() if name != _SHELL or key != _PROSE}
+            refusal = await gate.tool(name, judged, call_id=call.id)
             if refusal is not None:
                 self._report.warn(refusal)
                 return False

@@ -98,6 +98,8 @@ class Control:
         gate = self._gate
         if gate is None:
             return None
+        if tool == _SHELL:  # its model describes a command in other words each time; an approval is of the command
+            arguments = {name: value for name, value in arguments.items() if name != "description"}
         for name in self._names(tool):
             refusal = await gate.tool(name, arguments, call_id=call_id)
             if refusal is not None:
