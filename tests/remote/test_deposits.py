@@ -106,7 +106,7 @@ async def test_a_ledger_that_does_not_answer_is_told_of_and_not_waited_for_witho
         lost = await deposits.granted("run", [purse])
         assert lost is not None
         assert ("has not answered for 1 s" in lost.message, lost.retryable, ledger.state) == (True, True, None)
-        assert (await deposits.claim(["other"])).unwrap_err() == lost
+        assert (await deposits.claim({"other": 0})).unwrap_err() == lost
         purse.left = 1
         assert await purse.covered() == lost
         ledger.is_down = False

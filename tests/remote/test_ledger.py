@@ -157,6 +157,41 @@ async def test_what_the_ledger_has_granted_to_a_run_that_is_lost_counts(tmp_path
     assert lookup.memory.state == b'{"budgets":{},"runs":{}}'
 
 
+class Unreachable:
+    """Nobody reaches the ledger any more once usage was recorded."""
+
+    def __init__(self, lookup):
+        self.lookup = lookup
+
+    @hookimpl
+    def ohm_observers(self):
+        return (self,)
+
+    def notify(self, _task, event):
+        self.lookup.is_down |= isinstance(event, UsageAdded)
+
+
+async def test_what_of_a_lost_run_was_recorded_and_not_told_to_the_ledger_counts_once(tmp_path):
+    act, log, later, lookup = Asking(), EventLog(), EventLog(), Lookup()
+    async with place_of(act, tmp_path, lookup) as opened:
+        async with opened(log, budget={"requests": 20}) as ohm:
+            handle = await ohm.start("finder", "p")
+            await log.until(says("asked"))
+        act.until = 2
+        act.goes_on.set()
+        act.goes_on = anyio.Event()  # it rests after the next request
+        await act.told.wait()
+        while b'"told":0' in lookup.memory.state:
+            await anyio.lowlevel.checkpoint()
+        async with opened(later, Unreachable(lookup)):
+            await later.until(says("asked"))
+    lookup.is_down = False
+    async with place_of(act, tmp_path, lookup) as opened, opened() as ohm:
+        assert (await ohm.handle(handle.id).wait()).unwrap_err().code == "runner_lost"
+        assert ohm.task(handle.id).activity.usage.requests == 2 + 1  # it may have had one out when it was lost
+    assert lookup.memory.state == b'{"budgets":{},"runs":{}}'
+
+
 async def test_a_ledger_is_not_called_for_each_request(tmp_path):
     act, lookup = Asking(most=100), Lookup()
     act.goes_on.set()

@@ -107,6 +107,7 @@ from ohm_subagents.contract.wire import (
     ToolProgressed,
     ToolReturned,
     UnknownEvent,
+    UnsettledRequest,
     UnsettledRun,
     WireExchange,
     WireImage,
@@ -268,11 +269,21 @@ SAMPLES = [
     ),
     BudgetsDeposited(
         budgets={"b": Remaining(requests=1)},
-        unsettled=(UnsettledRun(run_key="k", asks=(1, 2), usage=Usage(requests=2)),),
+        unsettled=(
+            UnsettledRun(
+                run_key="k",
+                asks=(1, 2),
+                usage=Usage(requests=2),
+                requests=(
+                    UnsettledRequest(ask=1, usage=Usage(requests=1), told=4),
+                    UnsettledRequest(ask=2, usage=Usage(requests=1)),
+                ),
+            ),
+        ),
     ),
     AskLedger(
         asks=({"version": 1, "kind": "request_asked", "run_key": "k", "n": 2, "ask": 3, "provider": "acme"},),
-        used=(RequestUsed(run_key="k", ask=2, usage=Usage(requests=1)), RequestUsed(run_key="k", ask=1)),
+        used=(RequestUsed(run_key="k", ask=2, usage=Usage(requests=1), told=4), RequestUsed(run_key="k", ask=1)),
         wait_s=5,
     ),
     LedgerAnswered(answers=({"version": 1, "kind": "granted", "run_key": "k", "ask": 3},)),

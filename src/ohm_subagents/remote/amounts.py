@@ -1,4 +1,4 @@
-"""The amounts of a budget that are left, or laid aside; None is no limit."""
+"""The amounts of a budget that are left, laid aside, or used unheard; None is no limit."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.contract.account import Remaining
+from ohm_subagents.contract.usage import NOTHING_USED
 
 if TYPE_CHECKING:
     from ohm_subagents.contract.usage import Usage
+    from ohm_subagents.contract.wire import UnsettledRun
 
 PORTION: Final = 4
 """A submitter keeps one part in so many of what is left, to grant it without a call."""
@@ -56,3 +58,10 @@ def added(part: Remaining, usage: Usage, sign: int) -> Remaining:
         if part.cost_usd is None
         else max(Decimal(0), part.cost_usd + sign * (usage.cost_usd or Decimal(0))),
     )
+
+
+def unrecorded(run: UnsettledRun, position: int) -> Usage:
+    """Return the usage of what a ledger has granted to a run, without what was told by reports up to a position."""
+    if not run.requests:
+        return run.usage
+    return sum((one.usage for one in run.requests if not 0 < one.told <= position), NOTHING_USED)

@@ -13,7 +13,7 @@ import anyio
 from ohm_subagents.contract.usage import NOTHING_USED
 from ohm_subagents.contract.wire import VERSIONS, BudgetsDeposited, DepositBudgets, dump, load_as
 from ohm_subagents.plugin import Err, ErrorCode, OhmError, Ok, UsageAdded
-from ohm_subagents.remote.amounts import NO_LIMIT, NOTHING_LEFT, fits, larger, part_of
+from ohm_subagents.remote.amounts import NO_LIMIT, NOTHING_LEFT, fits, larger, part_of, unrecorded
 from ohm_subagents.remote.ledger_service import LEDGER_IDLE_S
 from ohm_subagents.remote.request import run_key
 from ohm_subagents.remote.transport import RunnerLostError, UndeliveredError
@@ -140,25 +140,30 @@ class Deposits:
                 if self._runs and lost is None:
                     await self._call(DepositBudgets(owner=self._owner), is_begun=False)
 
-    async def claim(self, run_keys: Sequence[str]) -> Result[Usage, OhmError]:
-        """Let a ledger grant nothing more to runs that are taken up; return what it has granted, and nobody stored."""
+    async def claim(self, positions: Mapping[str, int]) -> Result[Usage, OhmError]:
+        """Let a ledger grant nothing more to runs that are taken up; return what it has granted, and nobody stored.
+
+        `positions` has by the key of each run the number of its last report that is recorded.
+        """
         async with self._in_turn() as lost:
             if lost is not None:
                 return Err(lost)
-            called = await self._call(DepositBudgets(owner=self._owner, claims=tuple(run_keys)), is_begun=False)
+            called = await self._call(DepositBudgets(owner=self._owner, claims=tuple(positions)), is_begun=False)
             if isinstance(called, Err):
                 return called
             answer = called.ok_value
             if answer is None:
                 return Ok(NOTHING_USED)
-            self._claimed.update(run_keys)
+            self._claimed.update(positions)
             self._unsettled = {one.run_key: one.asks for one in answer.unsettled}
-        return Ok(sum((one.usage for one in answer.unsettled if one.run_key in run_keys), NOTHING_USED))
+        claimed = (one for one in answer.unsettled if one.run_key in positions)
+        return Ok(sum((unrecorded(one, positions[one.run_key]) for one in claimed), NOTHING_USED))
 
     async def count_lost(self, requests: Sequence[RunRequest], sink: Sink) -> OhmError | None:
         """Count what a ledger has granted to runs that no runner has any more, and let it forget them."""
         keys = [run_key(one) for one in requests]
-        claimed = await self.claim(keys) if keys else Ok(NOTHING_USED)
+        positions = [0 if one.feed is None else one.feed.position for one in requests]
+        claimed = await self.claim(dict(zip(keys, positions, strict=True))) if keys else Ok(NOTHING_USED)
         if isinstance(claimed, Err):
             return claimed.err_value
         if claimed.ok_value != NOTHING_USED:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ohm_subagents.contract.account import Remaining
 from ohm_subagents.contract.usage import NOTHING_USED, Usage
-from ohm_subagents.contract.wire import DepositBudgets, RequestUsed, UnsettledRun
+from ohm_subagents.contract.wire import DepositBudgets, RequestUsed, UnsettledRequest, UnsettledRun
 from ohm_subagents.remote.amounts import NOTHING_LEFT, added
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ class GrantedRequest:
     """The usage; what was reserved until that is known."""
     max_output_tokens: int | None = None
     """The longest answer that was reserved; None if no budget limits it."""
+    told: int = 0
+    """The number of the report of the run up to which all of the usage was told; 0 while it is not over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +70,14 @@ class LedgerState:
     def unsettled(self, owner: str) -> tuple[UnsettledRun, ...]:
         """Return the runs of a submitter with requests that it has not settled."""
         return tuple(
-            UnsettledRun(run_key=key, asks=tuple(run.granted), usage=_usage(run.granted.values()))
+            UnsettledRun(
+                run_key=key,
+                asks=tuple(run.granted),
+                usage=_usage(run.granted.values()),
+                requests=tuple(
+                    UnsettledRequest(ask=one.ask, usage=one.usage, told=one.told) for one in run.granted.values()
+                ),
+            )
             for key, run in self.runs.items()
             if run.owner == owner and run.granted
         )
@@ -115,7 +124,7 @@ def apply(state: LedgerState, event: LedgerEvent) -> LedgerState:
                 return state
             charged = _charged(state, run, event.usage, -1)
             return _with(charged, key, replace(run, granted={**run.granted, event.ask: event}))
-        case RequestUsed(run_key=key, ask=ask, usage=usage):
+        case RequestUsed(run_key=key, ask=ask, usage=usage, told=told):
             found = state.runs.get(key)
             held = None if found is None else found.granted.get(ask)
             if found is None or held is None:
@@ -124,7 +133,7 @@ def apply(state: LedgerState, event: LedgerEvent) -> LedgerState:
             if usage is None:  # its submitter has granted it, and counts it
                 return _with(back, key, replace(found, granted=_less(found.granted, (ask,))))
             known = _reported(usage, held.usage)
-            used = replace(held, usage=known)
+            used = replace(held, usage=known, told=told)
             return _with(_charged(back, found, known, -1), key, replace(found, granted={**found.granted, ask: used}))
 
 

@@ -48,7 +48,8 @@ class Settlement:
         """Let the ledger grant nothing more to the run, which this process takes up; return why that is not known."""
         if self._deposits is None:
             return None
-        match await self._deposits.claim((self._key,)):
+        position = 0 if self._feed is None else self._feed.position
+        match await self._deposits.claim({self._key: position}):
             case Ok(usage):
                 self._unheard = usage
                 return None

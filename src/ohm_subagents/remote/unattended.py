@@ -114,7 +114,8 @@ class UnattendedRequests:
             if self._granted[ask] == NOTHING_USED:
                 self._emit(UsageAdded(usage=ONE_REQUEST))
             usage = self._granted.pop(ask)
-            self._used.append(RequestUsed(run_key=self._asks.run_key, ask=ask, usage=usage))
+            told = self._asks.next_n() - 1
+            self._used.append(RequestUsed(run_key=self._asks.run_key, ask=ask, usage=usage, told=told))
         elif ask in self._sent:
             self._used.append(RequestUsed(run_key=self._asks.run_key, ask=ask))
         self._sent.discard(ask)

@@ -33,7 +33,7 @@ _BY_KIND: Final = {
 _HARMLESS: Final = "think"
 _SHELL: Final = "bash"
 _PROSE: Final = "description"
-"""What a model says about a command beside it: not run, new each time, and told by some agents only after they ask."""
+"""The words of a model about a command: not run, new each time, and told by some agents only after they ask."""
 _ALLOWING: Final = ("allow_once", "allow_always")
 _REJECTING: Final = ("reject_once", "reject_always")
 _MAX_ARGS: Final = 200

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         DepositBudgets,
         LedgerAnswered,
         RequestUsed,
+        UnsettledRequest,
         UnsettledRun,
     )
     from ohm_subagents.contract.wire.lenient import UnknownEvent
@@ -156,6 +157,7 @@ __all__ = [
     "ToolReturned",
     "UnknownEvent",
     "UnknownMessage",
+    "UnsettledRequest",
     "UnsettledRun",
     "WireCommandRejected",
     "WireError",
@@ -190,7 +192,8 @@ __getattr__, __dir__ = lazy_names(
         "contract.wire.codec": "common_version dump kinds load load_as sized",
         "contract.wire.commands": "WireItem WireOverrides WireSend WireStart",
         "contract.wire.frames": "Feed Hello Poll Post Receipt",
-        "contract.wire.ledger": "AskLedger BudgetsDeposited DepositBudgets LedgerAnswered RequestUsed UnsettledRun",
+        "contract.wire.ledger": "AskLedger BudgetsDeposited DepositBudgets LedgerAnswered RequestUsed "
+        "UnsettledRequest UnsettledRun",
         "contract.wire.lenient": "UnknownEvent",
         "contract.wire.messages": "AnswerMessage AttachRun CallJudged CallWaits CancelRun "
         "Granted Refused RetryJudged RunMessage StartRun SteerRun ToolProgressed ToolReturned UnknownMessage "

@@ -32,6 +32,18 @@ class DepositBudgets(WireMessage):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnsettledRequest:
+    """A request that the ledger has granted, and whose usage its submitter has not settled."""
+
+    ask: int
+    """The number of what was asked, in the run."""
+    usage: Usage
+    """The usage; while it is not known to be over, what was reserved."""
+    told: int = 0
+    """The number of the report of the run up to which all of the usage was told; 0 while it is not over."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UnsettledRun:
     """A run that the ledger has granted requests."""
 
@@ -41,6 +53,8 @@ class UnsettledRun:
     """The numbers of what was asked, in the run."""
     usage: Usage
     """The usage of those requests; of one that is not known to be over, what was reserved."""
+    requests: tuple[UnsettledRequest, ...] = ()
+    """The requests one by one; none from a ledger of an older release."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +78,8 @@ class RequestUsed:
     """The number of what was asked, in the run."""
     usage: Usage | None = None
     """The usage; None for a request that the submitter has granted."""
+    told: int = 0
+    """The number of the report of the run up to which all of the usage was told; 0 if that is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
