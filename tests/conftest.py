@@ -31,7 +31,7 @@ ROOM = 2**30
 """Bytes: several times what one run of all tests writes."""
 ALLOCATED = 20_000
 """Objects after which the garbage collector looks: it would take a fifteenth of the time to look at modules again."""
-LONG_FIRST = ["store", "docs", "testing", "adapters", "cli", "mcp_server", "acp_server", "plugins", "app"]
+LONG_FIRST = ["remote", "store", "docs", "testing", "adapters", "cli", "mcp_server", "acp_server", "plugins", "app"]
 LONG_FIRST += ["backends", "suites"]
 
 
