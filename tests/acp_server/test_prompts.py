@@ -165,6 +165,26 @@ async def test_a_cancelled_prompt_keeps_what_was_said(tmp_path):
     assert editor.of("tool_call_update")[-1].status == "failed"
 
 
+async def test_a_prompt_that_is_cancelled_before_it_is_a_task_is_cancelled(tmp_path):
+    from acp import text_block
+
+    class Hasty:
+        async def session_update(self, session_id, update):
+            if update.session_update == "agent_thought_chunk":  # about the configuration, before all else
+                await agent.cancel(session_id=session_id)
+
+    backend = ScriptedBackend(default=Step(gate=anyio.Event()))
+    config = {"subagents": {"nobody": {"model": "openai/gpt-5"}}}
+    async with quick_ohm(backend=backend, config=config) as ohm:
+        agent = acp_agent(ohm)
+        agent.on_connect(Hasty())
+        session = (await agent.new_session(cwd=f"{tmp_path}")).session_id
+        with anyio.fail_after(30):
+            answer = await agent.prompt(session_id=session, prompt=[text_block("Go")])
+        (kept,) = ohm.store.session(session)
+    assert (answer.stop_reason, kept.status) == ("cancelled", "cancelled")
+
+
 FAILURES = {
     ErrorCode.CONTENT_FILTERED: "refusal",
     ErrorCode.CONTEXT_WINDOW_EXCEEDED: "max_tokens",

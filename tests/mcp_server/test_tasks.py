@@ -96,6 +96,20 @@ async def test_a_task_is_cancelled_and_stays_so():
         assert (await ask(client, "tasks/get", "task_1")).status == "cancelled"
 
 
+async def test_a_batch_of_which_only_a_part_was_cancelled_is_completed_with_what_the_others_found():
+    gate = anyio.Event()
+    async with quick_ohm(*(Step(gate=gate, text=text) for text in "ab")) as ohm, polling(ohm) as client:
+        task = await begun(client, "task", batch("one", "two"))
+        await ohm.handle("task_2").cancel()
+        gate.set()
+        await ohm.handle(task.task_id).wait()
+        state = await ask(client, "tasks/get", task.task_id)
+
+    items = state.result["_meta"]["ohm/envelope"]["items"]
+    assert state.status == "completed"
+    assert [(item["status"], item.get("output")) for item in items] == [("succeeded", "a"), ("cancelled", None)]
+
+
 async def test_a_task_goes_on_when_the_client_that_began_it_is_gone():
     gate = anyio.Event()
     async with quick_ohm(Step(gate=gate, text="found")) as ohm:

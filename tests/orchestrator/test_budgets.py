@@ -16,6 +16,13 @@ pytestmark = pytest.mark.anyio
 
 NEED = RequestNeed(provider="acme", model="m", input_tokens=100, max_output_tokens=50)
 USAGE = Usage(requests=1, input_tokens=100, output_tokens=50)
+PRICED = RequestNeed(
+    provider="acme",
+    model="m",
+    input_tokens=100,
+    max_output_tokens=50,
+    price=lambda tokens_in, tokens_out: Decimal(tokens_in + 2 * tokens_out) / 1000,
+)
 ITEM = {"subagent_type": "finder", "description": "d", "prompt": "p"}
 NO_USAGE = frozenset()
 
@@ -230,21 +237,23 @@ class TestTokensAndCost:
         assert (grant.max_output_tokens, grant.is_last) == (300, True)
 
     async def test_money_is_counted_by_the_price_of_the_model(self):
-        need = RequestNeed(
-            provider="acme",
-            model="m",
-            input_tokens=100,
-            max_output_tokens=50,
-            price=lambda tokens_in, tokens_out: Decimal(tokens_in + 2 * tokens_out) / 1000,
-        )
         usage = Usage(requests=1, input_tokens=100, output_tokens=50, cost_usd=Decimal("0.2"))
-        provider = Provider(need=need, usage=usage)
+        provider = Provider(need=PRICED, usage=usage)
         async with opened(ActingBackend(provider.act), taskMaxConcurrency=9, budget={"costUsd": "0.5"}) as ohm:
             details = await batch(ohm, 9)
 
         assert [grant.max_output_tokens for grant in provider.grants] == [50, 50]
         assert statuses(details) == ["succeeded"] * 2 + ["failed"] * 7
         assert details["items"][-1]["error_message"] == "The budget of 0.5 US dollars of subagents.budget is spent."
+
+    async def test_money_that_was_reserved_and_not_spent_is_there_for_the_next(self):
+        usage = Usage(requests=1, input_tokens=10, output_tokens=5, cost_usd=Decimal("0.02"))
+        provider = Provider(need=PRICED, usage=usage)
+        async with opened(ActingBackend(provider.act), taskMaxConcurrency=50, budget={"costUsd": "0.5"}) as ohm:
+            details = await batch(ohm, 8)
+
+        assert (provider.requests, provider.peak) == (8, 2)
+        assert statuses(details) == ["succeeded"] * 8
 
     async def test_a_budget_of_money_for_a_model_without_a_price_is_refused_before_anything_is_asked(self):
         provider = Provider()

@@ -35,6 +35,10 @@ async def done(_request, _sink):
     return "Done: I wrote out.md."
 
 
+async def broken(_request, _sink):
+    return Err(OhmError(code=ErrorCode.BACKEND_FAILED, message="It broke."))
+
+
 async def honest(request, _sink):
     (request.cwd / "out.md").write_text("Found.")
     return "Done: I wrote out.md."
@@ -115,6 +119,13 @@ async def test_the_checks_of_a_profile_and_of_a_call_all_run_and_a_call_takes_no
     assert (task.status, verdicts(task)) == ("failed", ["failed", "passed"])
 
 
+async def test_a_call_takes_no_time_away_from_the_checks_of_a_profile(tmp_path):
+    profile = replace(WORKER, accept=checks({"checks": FILE, "seconds": 60}))
+    task = await task_of(honest, tmp_path, profile=profile, accept={"checks": ["run: true"], "seconds": 1})
+
+    assert task.launch.accept.seconds == 60
+
+
 async def test_a_child_is_told_once_what_failed_and_mends_it(tmp_path):
     act = Scripted(done, honest)
     accept = {"checks": [*FILE, "run: echo Broken >&2; test -s out.md"], "retry": True}
@@ -137,14 +148,33 @@ async def test_a_child_is_told_only_once(tmp_path):
 
 
 async def test_a_run_that_was_to_mend_and_broke_takes_the_good_answer_not_away(tmp_path):
-    async def broken(_request, _sink):
-        return Err(OhmError(code=ErrorCode.BACKEND_FAILED, message="It broke."))
-
     task = await task_of(Scripted(done, broken), tmp_path, accept={"checks": FILE, "retry": True})
 
     assert (task.status, task.output) == ("succeeded", "Done: I wrote out.md.")
     assert envelope(task).verified == "failed"
     assert "It broke." in str(task.diagnostics[-1])
+
+
+async def test_what_has_passed_does_not_stand_after_a_run_that_broke(tmp_path):
+    has_begun, is_sent = anyio.Event(), anyio.Event()
+
+    async def waiting(request, sink):
+        has_begun.set()
+        await is_sent.wait()
+        return await honest(request, sink)
+
+    async with opened(Scripted(waiting, broken), tmp_path) as ohm:
+        handle = await ohm.start("worker", "Write out.md", accept=FILE)
+        await has_begun.wait()
+        async with anyio.create_task_group() as group:
+            group.start_soon(ohm.call, "task", {"op": "send", "id": handle.id, "prompt": "More."})
+            await anyio.wait_all_tasks_blocked()
+            is_sent.set()
+        await handle.wait()
+        task = ohm.task(handle.id)
+
+    assert task.runs[0].checked.verified == "passed"
+    assert (envelope(task).verified, envelope(task).verification.checks) == ("not_run", [])
 
 
 async def test_no_budget_is_left_for_a_child_to_be_told(tmp_path):

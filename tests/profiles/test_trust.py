@@ -1,6 +1,6 @@
 """A profile of a project that its user does not trust gains nothing in any of its fields."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
 from hypothesis import given
@@ -87,6 +87,7 @@ AGENTS = st.builds(
     extensions=NAMES,
     no_extensions=st.booleans(),
     no_skills=st.booleans(),
+    suggested_skills=NAMES,
     load_skills=NAMES,
     extra_args=NAMES,
     is_readonly=st.booleans(),
@@ -132,7 +133,7 @@ def test_whatever_a_projects_profile_says_no_right_grows(profile, former, is_tru
         assert {*agent.extensions} <= {*theirs.extensions}
         assert agent.extra_args in {(), theirs.extra_args}
         assert agent.no_extensions >= theirs.no_extensions
-        assert not (theirs.no_skills and agent.load_skills)
+        assert not (theirs.no_skills and (agent.load_skills or agent.suggested_skills))
     if not is_trusted:
         assert given_tools(held) <= {*READING_TOOLS}
         assert (held.model, held.fallback_model) == (base.model, base.fallback_model)
@@ -140,6 +141,14 @@ def test_whatever_a_projects_profile_says_no_right_grows(profile, former, is_tru
         assert base.finalize in {None, held.finalize}
         assert agent is None or (agent.provider, agent.model) == (theirs.provider, theirs.model)
         assert agent is None or agent.is_readonly >= theirs.is_readonly
+
+
+@pytest.mark.parametrize("is_trusted", [True, False])
+def test_what_the_user_has_disabled_of_an_agent_no_project_brings_back(is_trusted):
+    disabled = AgentOptions(no_extensions=True, no_skills=True, no_context_files=True)
+    asked = AgentOptions(suggested_skills=("a",), load_skills=("b",))
+    held, _ = tightened(replace(GREEDY, agent=asked), replace(FORMER, agent=disabled), is_trusted=is_trusted)
+    assert held.agent == disabled
 
 
 def test_a_file_gains_nothing_from_another_of_its_own_folder_and_a_trusted_one_counts_whole():

@@ -293,6 +293,8 @@ def test_json_is_redacted_at_any_depth_keys_included():
         ("Authorization", ["Basic dXNlcjpwYXNz"]),
         ("api_key", [KEY]),
         ("apiKey", {"value": KEY}),
+        ("api_key", {"password": "dXNlcjpw"}),
+        ("password", {"api_key": "dXNlcjpw"}),
         ("headers", {"authorization": {"values": [{"text": "x"}]}}),
         ("headers", [{"name": "Authorization", "value": "Basic dXNlcjpwYXNz"}]),
     ],

@@ -164,6 +164,25 @@ async def test_a_submitter_that_was_silent_for_over_an_hour_is_known_again(tmp_p
             await anyio.sleep(3700)
 
 
+async def test_a_submitter_whose_run_goes_on_is_never_forgotten_however_long_it_is_silent():
+    goes_on = anyio.Event()
+
+    async def act(_request, sink):
+        sink.emit(TextDelta(text="one"))
+        await goes_on.wait()
+        sink.emit(TextDelta(text="two"))
+        return "done"
+
+    async with runner_of(act) as (runner, first):
+        await first.post(START)
+        assert texts(await first.poll(wait_s=1)) == ["one"]
+        await anyio.sleep(7200)
+        await Submitter(runner, "second").poll()
+        goes_on.set()
+        await anyio.wait_all_tasks_blocked()
+        assert texts(await first.poll()) == ["two"]
+
+
 async def test_pieces_of_text_are_joined_where_too_many_wait_and_none_is_lost():
     async def act(_request, sink):
         for number in range(1000):

@@ -90,6 +90,13 @@ async def test_a_command_in_a_sandbox_changes_its_workspace_and_reads_no_secret(
     assert not (place.user / "new").exists()
 
 
+async def test_a_path_with_the_home_in_it_or_a_directory_above_it_shows_nothing_of_it(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{place.user}:{place.user.parent}", prepend=os.pathsep)
+    assert "s3cret" not in await place.ran(f"cat {place.secret}", sandbox="required")
+
+
 async def test_a_host_that_ignores_signals_holds_commands_too(place: Place) -> None:
     with deafened():
         assert await place.ran("echo x", sandbox="required") == "x"

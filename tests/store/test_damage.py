@@ -86,6 +86,17 @@ async def test_a_damaged_row_is_put_aside_and_told_and_its_neighbours_go_on(regi
         assert store.get("task_1").ok_value.output == "anew"
 
 
+async def test_a_damaged_end_does_not_let_a_task_expire(registry, clock, tmp_path):
+    async with registry() as store:
+        Hand(store, clock).settled("task_1")
+    changed(tmp_path, "UPDATE tasks SET ended_ms = ended_ms - 86400000 WHERE id = 'task_1'")
+    async with registry() as store:
+        Hand(store, clock).settled("task_2")
+        await store.flush()
+    async with registry() as store:
+        assert "cannot be read" in store.get("task_1").err_value.message
+
+
 async def test_lists_and_sessions_meet_the_damaged_row_too(registry, clock, tmp_path):
     for look in ("list", "session"):
         async with registry() as store:

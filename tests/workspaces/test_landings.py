@@ -178,6 +178,22 @@ async def test_folders_become_files_and_files_become_folders_and_names_may_be_an
     }
 
 
+async def test_a_file_keeps_its_rights_but_that_it_may_be_run_is_as_the_task_left_it(workspaces, landings, tmp_path):
+    parent = repository(tmp_path / "parent", private="one\n", tool="one\n", text="one\n")
+    for name, mode in (("private", 0o640), ("tool", 0o750), ("text", 0o640)):
+        (parent / name).chmod(mode)
+
+    def act(clone):
+        write(clone, private="two\n")
+        (clone / "tool").chmod(0o644)
+        (clone / "text").chmod(0o755)
+
+    await worked(workspaces, parent, act)
+    assert (await landings.land(parent, "task_1")).unwrap().landed == "clean"
+    modes = {name: (parent / name).stat().st_mode & 0o777 for name in ("private", "tool", "text")}
+    assert modes == {"private": 0o640, "tool": 0o640, "text": 0o750}
+
+
 async def test_no_setting_hook_or_filter_runs(workspaces, landings, tmp_path):
     canary = tmp_path / "canary"
     parent = repository(tmp_path / "parent", a="one\r\n")

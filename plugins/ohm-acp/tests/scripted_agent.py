@@ -101,6 +101,8 @@ class Prompt:
             {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
             {"optionId": "no", "name": "No", "kind": "reject_once"},
         ]
+        if "only-always" in IS:
+            del options[1]
         told = {"toolCallId": call, "title": name, "kind": kind, "_meta": {"a": {"toolName": name}}}
         asked = {
             "sessionId": self.session,

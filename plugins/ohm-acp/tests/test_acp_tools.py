@@ -148,6 +148,16 @@ async def test_the_gate_decides_about_a_command_that_the_agent_asks_for(tmp_path
     assert any("a rule of this subagent denies it (ruled.md)" in one for one in told(envelope))
 
 
+async def test_where_calls_have_rules_an_agent_is_never_told_to_ask_no_more(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, ("only-always",))
+    async with stage.ohm(profiles=[RULED]) as ohm:
+        for profile in ("ruled", "free"):
+            await answered(ohm, "shell true", profile)
+    ruled, free = stage.noted("permissions")
+    assert ruled == {"outcome": "cancelled"}
+    assert free == {"outcome": "selected", "optionId": "always"}
+
+
 @slow
 async def test_an_agent_that_does_not_ask_cannot_keep_rules(tmp_path: Path) -> None:
     async with Stage(tmp_path, options={"agent": "qwen"}).ohm(profiles=[RULED]) as ohm:

@@ -264,6 +264,15 @@ async def test_what_follows_the_end_of_a_compressed_answer_is_refused_and_never_
         assert b"".join(said) == saying("whole") + LAST
 
 
+@pytest.mark.parametrize("pack", [gzip.compress, zlib.compress, raw_deflate], ids=["gzip", "deflate", "raw deflate"])
+def test_a_compressed_answer_is_unfolded_to_its_end_wherever_a_piece_is_full(pack):
+    encoding = "gzip" if pack is gzip.compress else "deflate"
+    for more in range(300):
+        answer, said = b"x" * (bounded_stream._PIECE + more), []
+        unfold(encoding, [pack(answer)], said)
+        assert b"".join(said) == answer
+
+
 @pytest.mark.slow
 async def test_a_run_whose_compressed_answer_has_a_tail_keeps_what_was_said():
     packed = Body(gzip.compress(saying("half")) + b"x" * 2**20, headers=(("Content-Encoding", "gzip"),))

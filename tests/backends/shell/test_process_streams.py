@@ -1,5 +1,6 @@
 """The input and the output of a process: every byte, as lines, without a limit and without a deadlock."""
 
+import signal
 import sys
 from collections import Counter
 
@@ -11,7 +12,7 @@ from real_processes import PYTHON
 
 from ohm_subagents import ErrorCode, Ok
 from ohm_subagents.shell.lines import Splitter
-from ohm_subagents.shell.process import Supervisor
+from ohm_subagents.shell.process import Supervisor, output_of
 
 pytestmark = pytest.mark.anyio
 
@@ -127,6 +128,16 @@ async def test_of_standard_error_the_end_is_kept(started):
     script = "import sys; sys.stderr.buffer.write(b'x' * 2**20 + b'\\xff the end')"
     _, ended, _ = await ran(started.python(script))
     assert (len(ended.stderr), ended.stderr[-9:]) == (16 << 10, "\ufffd the end")
+
+
+async def test_a_command_is_stopped_after_its_first_mebibyte_of_output(started):
+    script = "import signal\nfor _ in range(2**15): print('x' * 63)\nsignal.pause()"
+    async with Supervisor.open() as supervisor:
+        with anyio.fail_after(30):
+            found = await output_of(supervisor, (*PYTHON, script), started.env, started.cwd)
+    code, said, _ = found.unwrap()
+    assert code == -signal.SIGTERM
+    assert MIB < said.count("x") <= MIB + 63
 
 
 async def test_a_process_ends_though_nobody_reads_what_it_writes(started):

@@ -9,6 +9,7 @@ from ohm_subagents.contract.agent import AgentOptions
 from ohm_subagents.contract.errors import ErrorCode
 from ohm_subagents.contract.profile import Profile
 from ohm_subagents.contract.result import Err, Ok
+from ohm_subagents.files import MAX_FRONT_MATTER
 from ohm_subagents.suites.delegate.skills import discover, equipped
 
 
@@ -68,6 +69,13 @@ def test_markdown_files_directly_inside_and_skill_files_at_any_depth_are_skills(
     place.skill("agent/skills/node_modules/x/SKILL.md", "no")
     place.skill("cwd/.pi/skills/local/SKILL.md", "local")
     assert sorted(place.found()) == ["deep", "direct", "local"]
+
+
+def test_the_keys_of_all_skills_of_a_place_are_bounded_together(place):
+    for number in range(40):
+        text = f"---\nname: s{number:02}\ndescription: Does things.\n#{'x' * 10_000}\n---\n"
+        place.write(f"agent/skills/{number:02}.md", text)
+    assert place.found() == [f"s{number:02}" for number in range(MAX_FRONT_MATTER // 10_041)]
 
 
 def test_a_directory_that_is_a_link_in_circles_costs_only_itself(place):
