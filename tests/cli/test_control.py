@@ -7,7 +7,12 @@ import signal
 
 import pytest
 from another_process import another_process
+from anyio import to_thread
 from screen import PATIENCE_S, on_terminal
+from store_tasks import Clock, Hand, opened
+
+from ohm_subagents.commands import system_clock
+from ohm_subagents.contract import RunEnded, Succeeded, TaskSettled
 
 
 def test_a_task_of_another_process_is_waited_for_and_cancelled(ohm) -> None:
@@ -114,6 +119,33 @@ def test_a_task_that_is_followed_on_a_terminal_is_drawn_live(ohm, ohm_process) -
         screen.wait_for_end()
         assert shown.wait(PATIENCE_S) == 1
         screen.wait_for("Cancelled after")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("command", [("task", "task_lead", "--follow"), ("wait", "task_lead")])
+async def test_a_lead_that_waits_is_drawn_with_all_its_children_and_is_not_stuck(ohm, ohm_process, command) -> None:
+    clock = Clock(system_clock() - 40_000)
+    async with opened("sqlite", ohm.root / "config", clock) as store:
+        hand = Hand(store, clock)
+        lead = hand.started("task_lead", description="Release")
+        hand.settled("task_done", parent="task_lead", description="Test", output="All pass.")
+        hand.started("task_quiet", parent="task_lead", description="Write")
+        await store.flush()
+        with on_terminal(ohm_process, *command) as (screen, process):
+            await to_thread.run_sync(screen.wait_for, "2 running (1 stuck) · 1 done", "All pass.")
+            hand.started("task_late", parent="task_quiet", description="Come late")
+            await store.flush()
+            await to_thread.run_sync(screen.wait_for, "3 running (1 stuck) · 1 done", "Come late")
+            hand.tell(lead, RunEnded(outcome=Succeeded(), output="Out."), TaskSettled(outcome=Succeeded()))
+            await store.flush()
+            await to_thread.run_sync(screen.wait_for_end)
+            assert process.wait(PATIENCE_S) == 0
+    left = screen.text[screen.text.rindex("2 running") :]
+    marked = [(line.split()[0], line.split(" · ")[1][:4]) for line in left.splitlines() if "Finder" in line]
+    assert marked[0] == ("✓", "Rele")
+    assert [title for _, title in marked] == ["Rele", "Test", "Writ", "Come"]
+    assert [mark == "!" for mark, _ in marked] == [False, False, False, True]
+    assert left.rstrip().endswith("Out.")
 
 
 def test_tasks_of_another_process_that_are_waited_for_and_cancelled_are_drawn_live(ohm, ohm_process) -> None:

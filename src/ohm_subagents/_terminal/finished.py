@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ohm_subagents._app.sources import system_clock
 from ohm_subagents._terminal.terminal import print_prose, print_styled, width
-from ohm_subagents._views.live_tree import LiveTask, brief_lines, task_block, task_line
+from ohm_subagents._views.live_tree import LiveTask, brief_lines, task_block, task_line, with_patience
 from ohm_subagents._views.screen import total_line
 from ohm_subagents._views.theme import PLAIN
 
@@ -22,7 +22,7 @@ def finished_lines(task: Task, *, width: int, theme: Theme = PLAIN, below: Seque
 
     With tasks below it, one line each, below a line of what all of them came to.
     """
-    top = LiveTask(task, is_patient=not all(one.task.is_terminal for one in below))
+    top, *below = with_patience([LiveTask(task), *below])
     lines = _block(top, below, width, theme)
     return [_sum([top, *below], width, theme), *lines] if below else lines
 
@@ -38,6 +38,7 @@ def print_batch(tasks: Sequence[LiveTask], theme: Theme, *, after: Callable[[Tas
     `tasks` are in the order of `Board.tasks`: each above those that its subagent has started. `after` prints what
     belongs below an answer. One task is printed as `print_finished` does.
     """
+    tasks = with_patience(tasks)
     tops = [at for at, one in enumerate(tasks) if not one.depth]
     blocks = [tasks[start:end] for start, end in zip(tops, [*tops[1:], len(tasks)], strict=True)]
     now_ms, columns = system_clock(), width()

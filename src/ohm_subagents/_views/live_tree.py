@@ -52,6 +52,12 @@ class LiveTask(NamedTuple):
     """True while it waits for a task that it has started: such a one is not stuck."""
 
 
+def with_patience(tasks: Sequence[LiveTask]) -> list[LiveTask]:
+    """Return tasks of which each knows whether it waits for another one of them."""
+    awaited = {one.task.assignment.parent for one in tasks if not one.task.is_terminal}
+    return [one._replace(is_patient=one.is_patient or one.task.id in awaited) for one in tasks]
+
+
 def task_block(
     live: LiveTask, *, now_ms: int, width: int, height: int = WHOLE, theme: Theme, is_chosen: bool = False
 ) -> list[str]:

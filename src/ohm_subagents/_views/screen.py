@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._views.live_tree import brief_lines, task_block
+from ohm_subagents._views.live_tree import brief_lines, task_block, with_patience
 from ohm_subagents._views.quantities import clock_text, cost_text, usage_parts
 from ohm_subagents._views.spans import painted, stacked
 from ohm_subagents._views.task_texts import STATUS_TOKENS, UPDATED
@@ -36,8 +36,7 @@ def screen_lines(
     Where there is room for none of some, those that have settled are left out first, and their states counted. `chosen`
     is the id of the task that is marked.
     """
-    awaited = {one.task.assignment.parent for one in tasks if not one.task.is_terminal}
-    tasks = [one._replace(is_patient=one.is_patient or one.task.id in awaited) for one in tasks]
+    tasks = with_patience(tasks)
     if len(tasks) == 1:
         return task_block(tasks[0], now_ms=now_ms, width=width, height=height, theme=theme)
     shown = _fitting(tasks, height - 1, chosen, now_ms)

@@ -7,6 +7,8 @@ from contextlib import aclosing, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
+import anyio
+
 from ohm_subagents.cli.reading import event_fields
 from ohm_subagents.commands import (
     SUCCESS,
@@ -14,19 +16,21 @@ from ohm_subagents.commands import (
     Board,
     drawn,
     is_terminal,
-    print_finished,
+    print_batch,
     print_json_lines,
     print_styled,
     terminal_theme,
     until_signal,
 )
-from ohm_subagents.contract import Recorded
-from ohm_subagents.store import apply, followed_events, unstarted
+from ohm_subagents.contract import Ok, Recorded
+from ohm_subagents.store import TaskQuery, apply, followed_events, unstarted, watched_tasks
 from ohm_subagents.views import PLAIN, Transcript
 
 if TYPE_CHECKING:
+    from anyio.abc import TaskGroup
+
     from ohm_subagents.config import OhmConfig
-    from ohm_subagents.contract import Task
+    from ohm_subagents.contract import Task, TaskId
     from ohm_subagents.store import Store
 
 
@@ -66,17 +70,61 @@ async def _transcribed(task: Task, store: Store) -> Task:
 
 async def _drawn(task: Task, store: Store) -> Task:
     board = Board(terminal_theme())
+    board.show(task)
     with nullcontext() if task.is_terminal else drawn(board.frame):
         state = await replayed(task, store, board)
-    print_finished(state, board.theme)
+    newest = ((one, store.get(one.task.id)) for one in board.tasks)
+    shown = [one._replace(task=now.ok_value) if isinstance(now, Ok) else one for one, now in newest]
+    print_batch(shown, board.theme, after=lambda _task: None)
     return state
 
 
 async def replayed(task: Task, store: Store, board: Board) -> Task:
-    """Show a task on a board, from its first event until it has settled; return it as it is then."""
+    """Show a task that a board has, and those below it, until it has settled; return it as it is then."""
+    async with anyio.create_task_group() as group:
+        below = _Below(task, store, board, group)
+        below.look()
+        group.start_soon(below.watch)
+        state = await _replayed(task, store, board)
+        group.cancel_scope.cancel()
+    return state
+
+
+async def _replayed(task: Task, store: Store, board: Board) -> Task:
+    """Tell a board of the events of one task, from the first one on."""
     state = unstarted(task)
     async with aclosing(followed_events(store, task.id)) as events:
         async for each in events:
             state = apply(state, each.event, at_ms=each.at_ms)
             board.notify(state, each.event)
     return state
+
+
+class _Below:
+    """Shows the tasks below one of another process, as they come, each as its own events tell it."""
+
+    def __init__(self, top: Task, store: Store, board: Board, group: TaskGroup) -> None:
+        self._top = top.id
+        self._store = store
+        self._board = board
+        self._group = group
+
+    async def watch(self) -> None:
+        """Look for new ones again and again, until this is cancelled."""
+        async for _ in watched_tasks(self._store):
+            self.look()
+
+    def look(self) -> None:
+        """Show those that the board has not, and follow them."""
+        at_work = [one.task.id for one in self._board.tasks if not one.task.is_terminal]
+        for parent in {self._top: None} | dict.fromkeys(at_work):
+            self._look_below(parent)
+
+    def _look_below(self, parent: TaskId) -> None:
+        known = {one.task.id for one in self._board.tasks}
+        listed = [one.ok_value for one in self._store.list(TaskQuery(parent=parent)) if isinstance(one, Ok)]
+        for found in [self._store.get(one.id) for one in reversed(listed) if one.id not in known]:
+            if isinstance(found, Ok):
+                self._board.show(found.ok_value)
+                self._group.start_soon(_replayed, found.ok_value, self._store, self._board)
+                self._look_below(found.ok_value.id)

@@ -90,7 +90,7 @@ def _below(task_id: TaskId, store: Store, depth: int) -> Iterator[LiveTask]:
         found = store.get(listed.id)
         if isinstance(found, Ok):
             below = [*_below(listed.id, store, depth + 1)] if depth < _DEEPEST else []
-            yield LiveTask(found.ok_value, depth=depth, is_patient=not all(one.task.is_terminal for one in below))
+            yield LiveTask(found.ok_value, depth=depth)
             yield from below
 
 
