@@ -10,7 +10,7 @@ from anyio.lowlevel import checkpoint
 from ohm_subagents import Approve, Deny, ErrorCode, Limits, Ohm, Ok, Text
 from ohm_subagents._orchestrator.run.approvals import UNANSWERED
 from ohm_subagents._views.status import status_line
-from ohm_subagents.contract import AnswerAwaited, AnswerGiven
+from ohm_subagents.contract import AnswerAwaited, AnswerGiven, ToolEnded, ToolStarted
 from ohm_subagents.plugin import ToolCall
 from ohm_subagents.testing import HERMETIC, EventLog
 
@@ -46,7 +46,7 @@ def editing(*paths, parallel=False):
 
 
 @asynccontextmanager
-async def opened(act, *, subagents=None, **options):
+async def opened(act, *, subagents=None, plugins_too=(), **options):
     config = {"subagentBackend": "acting", "subagents": {**ASKS, **(subagents or {})}}
     begun = anyio.current_time()
 
@@ -54,7 +54,7 @@ async def opened(act, *, subagents=None, **options):
         return round((anyio.current_time() - begun) * 1000)
 
     backend = act if isinstance(act, ActingBackend) else ActingBackend(act)
-    async with Ohm.open(env=HERMETIC, config=config, plugins=[backend], clock=stamps, **options) as ohm:
+    async with Ohm.open(env=HERMETIC, config=config, plugins=[backend, *plugins_too], clock=stamps, **options) as ohm:
         yield ohm
 
 
@@ -79,6 +79,20 @@ async def test_an_approved_call_is_made_and_a_denied_one_is_told_to_the_model():
     edited, refused = envelope.output.split("\n")
     assert edited == "edited"
     assert refused.startswith("The call of 'edit' was not made, because it was denied: not that one. ")
+
+
+async def test_a_call_that_nobody_has_approved_when_its_run_is_cancelled_was_not_made():
+    async def act(request, sink):
+        sink.emit(ToolStarted(call_id="c", tool="edit", args="{}"))
+        await request.gate.tool("edit", {"path": "a"}, call_id="c")
+
+    log = EventLog()
+    async with opened(act, plugins_too=(log,)) as ohm:
+        handle = await ohm.start("task", "p")
+        await asked(ohm)
+        await handle.cancel()
+    (ended,) = [event for _, event in log.entries if isinstance(event, ToolEnded)]
+    assert (ended.status, ended.text) == ("interrupted", "not made: nobody has approved it")
 
 
 async def test_two_open_requests_of_one_run_are_answered_independently():

@@ -35,7 +35,7 @@ async def test_the_list_has_all_tasks_newest_first_with_their_numbers(played):
 async def test_the_list_tells_what_each_task_does_and_why_one_has_failed(played):
     _, ids, client = played
     rows = {row["id"]: row for row in (await got(client, "/api/tasks"))["tasks"]}
-    assert rows[ids["asker"]]["last"] == "asks: edit src/app.py +2 -2 (config: every call of it is asked about)"
+    assert rows[ids["asker"]]["last"] == "asks: edit src/app.py +1 -1 (config asks: every call of it is asked about)"
     assert rows[ids["sleeper"]]["last"] == "bash make slow"
     assert rows[ids["failing"]]["error"] == "The model gave up."
     assert rows[ids["reader"]]["last"] == "Finder: The reader of the batch"
@@ -99,12 +99,12 @@ async def test_a_picture_has_the_tree_of_the_start_with_what_each_child_does(pla
     assert {row["id"] for row in tree} == {*ids.values()}
     assert (tree[0]["id"], tree[0]["children"], {row["depth"] for row in tree[1:]}) == (ids["lead"], 4, {1})
     last = {row["id"]: row["last"] for row in tree}
-    assert last[ids["asker"]] == "asks: edit src/app.py +2 -2 (config: every call of it is asked about)"
+    assert last[ids["asker"]] == "asks: edit src/app.py +1 -1 (config asks: every call of it is asked about)"
     assert last[ids["sleeper"]] == "bash make slow"
     (failing,) = [row for row in tree if row["id"] == ids["failing"]]
     assert failing["error"] == "The model gave up."
     (asked,) = picture["requests"]
-    title = "edit src/app.py +2 -2 (config: every call of it is asked about)"
+    title = "edit src/app.py +1 -1 (config asks: every call of it is asked about)"
     assert (asked["task"], asked["title"]) == (ids["asker"], title)
     assert asked["arguments"].startswith("path: ")
     assert "requests" in picture["left"]

@@ -28,6 +28,11 @@ def call(tool: str, **arguments: object) -> NamedCall:
             call("edit", path="a.py", edits=[{"oldText": "a", "newText": "b"}, {"oldText": "", "newText": "c\nd"}]),
             "a.py +3 -1",
         ),
+        (call("edit", path="a.py", oldText="a\nb\nc", newText="a\nB\nc"), "a.py +1 -1"),
+        (
+            call("edit", path="long.py", oldText="same\n" * 9_000 + "b", newText="same\n" * 9_000 + "B\nC"),
+            "long.py +2 -1",
+        ),
         (call("MultiEdit", file_path="a.py", old_string="a", new_string=""), "a.py -1"),
         (call("write", path="a.py", content="one\ntwo\n"), "a.py +2"),
         (call("web_fetch", url="https://example.org"), "https://example.org"),

@@ -124,7 +124,7 @@ def test_a_call_is_one_row_in_words_with_all_that_was_asked_below_it(succeeded) 
         *called("task", description="Look", tasks=[{"prompt": "Where?", "background": True}]),
         *called("read", path="a.py", offset=3, limit=2),
     ) == [
-        "✓ edit a.py +2 -2 · 1s · +0.0s\n  - x = 1\n  + x = 2\n    y\n  ok",
+        "✓ edit a.py +1 -1 · 1s · +0.0s\n  - x = 1\n  + x = 2\n    y\n  ok",
         "✓ bash cat <<E hi E · 1s · +2.0s\n  command: cat <<E\n  hi\n  E\n  timeout: 5\n  ok",
         "✓ task Look · 1s · +4.0s\n  tasks.0.prompt: Where?\n  tasks.0.background: true\n  ok",
         "✓ read a.py:3-4 · 1s · +6.0s\n  ok",

@@ -11,6 +11,7 @@ from ohm_subagents._views.quantities import clock_text
 from ohm_subagents._views.task_texts import DONE, FAILED
 from ohm_subagents._views.tool_calls import call_subject, changed_lines, named_call
 from ohm_subagents._views.tree import status_marker
+from ohm_subagents._views.work_facts import CONCERN_MARKS
 from ohm_subagents.contract.events import ToolEnded, ToolStarted, ToolUpdated
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ _LIKE_JSON: Final = ('{"', "{\n", "[{", '["', "[\n")
 _WHY: Final = re.compile(r'"(?:msg|message|error|reason)": *"((?:[^"\\\\]|\\\\[^u])+)"')
 """The reason in an error that is JSON; what is escaped in it by number is nothing to read."""
 _MOST_SEARCHED: Final = 10_000
+_EXIT_CODE: Final = re.compile(r"\[?(?:Exit|Command exited with) code:? (\d+)\.?\]?\s*$")
+"""The end of the output of a command that has failed, of ours and of pi."""
 CHANGE_TOKENS: Final = {"+": "success", "-": "error"}
 
 
@@ -44,6 +47,8 @@ class SeenCall(NamedTuple):
     """The newest piece of its output, and at the end all of it."""
     ended_ms: int | None = None
     """The end in epoch milliseconds."""
+    call_id: str = ""
+    """The id of the call in its run."""
 
 
 def seen_calls(events: Iterable[Recorded]) -> list[SeenCall]:
@@ -54,11 +59,11 @@ def seen_calls(events: Iterable[Recorded]) -> list[SeenCall]:
         match event:
             case ToolStarted():
                 places[event.call_id] = len(calls)
-                calls.append(SeenCall(event.tool, event.args, at_ms))
+                calls.append(SeenCall(event.tool, event.args, at_ms, call_id=event.call_id))
             case ToolUpdated() | ToolEnded():
                 if event.call_id not in places:  # its start is not kept any more
                     places[event.call_id] = len(calls)
-                    calls.append(SeenCall(event.tool, "", None))
+                    calls.append(SeenCall(event.tool, "", None, call_id=event.call_id))
                 place = places[event.call_id]
                 if isinstance(event, ToolUpdated):
                     calls[place] = calls[place]._replace(text=event.text)
@@ -73,8 +78,11 @@ def seen_calls(events: Iterable[Recorded]) -> list[SeenCall]:
 def call_row(call: SeenCall, task: Task, *, now_ms: int) -> list[Span]:
     """Return the row of a call: its tool, its subject, the gist of its output, and its time if that is long.
 
-    A call that a settled task left open has been cut off.
+    A call that waits to be approved has not begun; one that a settled task left open has been cut off.
     """
+    if call.status is None and any(call.call_id and one.call_id == call.call_id for one in task.requests):
+        words = call_words(call, task, took_ms=0)
+        return [("warning", CONCERN_MARKS["waiting"]), *words, ("warning", " · waits to be approved")]
     is_open = call.status is None and not task.is_terminal
     took_ms = taken_ms(call, now_ms=now_ms if is_open else call.ended_ms)
     if is_open:
@@ -116,6 +124,9 @@ def _gist(text: str, status: ToolStatus | None) -> str:
         why = _WHY.search(text[:_MOST_SEARCHED]) if status == "error" else None
         return f"{len(text):,} characters" if why is None else one_line(why[1][:_GIST_CHARS])
     lines = text.strip().count("\n") + 1
+    if status == "error" and (code := _EXIT_CODE.search(text[-_GIST_CHARS:])) is not None:
+        what = one_line(said.split("\n", 1)[0])
+        return f"exit code {code[1]}" if lines == 1 else f"exit code {code[1]}: {what}"
     if lines == 1 or status == "error":
         return one_line(said.split("\n", 1)[0])
     return one_line(text[-_GIST_CHARS:].strip().rsplit("\n", 1)[-1]) if status is None else f"{lines:,} lines"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from itertools import takewhile
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -183,9 +184,25 @@ def _diff(change: FileChange) -> Iterator[str]:
 
 
 def _counts(changes: Sequence[FileChange]) -> str:
-    added = sum(len(one.new.splitlines()) for one in changes)
-    removed = sum(len((one.old or "").splitlines()) for one in changes)
+    counts = [_counted(one) for one in changes]
+    added, removed = (sum(numbers) for numbers in zip(*counts, strict=True)) if counts else (0, 0)
     return (f" +{added}" if added else "") + (f" -{removed}" if removed else "")
+
+
+def _counted(change: FileChange) -> tuple[int, int]:
+    """Return how many lines come and go: of a long change, all from the first that differs to the last."""
+    old, new = (change.old or "").splitlines(), change.new.splitlines()
+    if max(len(change.old or ""), len(change.new)) <= _MOST_CHANGED:
+        marks = [line[:1] for line in _diff(change)]
+        return marks.count("+"), marks.count("-")
+    before = _same(old, new)
+    after = _same(old[before:][::-1], new[before:][::-1])
+    return len(new) - before - after, len(old) - before - after
+
+
+def _same(old: Sequence[str], new: Sequence[str]) -> int:
+    """Return with how many lines both begin."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
 
 
 def _span(first: int | None, count: JsonValue) -> str:

@@ -44,7 +44,7 @@ async def test_it_runs_in_the_working_directory(desk):
 
 async def test_the_exit_code_is_shown_when_it_is_not_zero(use):
     outcome = await use("bash", command="echo no; exit 3")
-    assert (outcome.kind, outcome.text) == ("success", "no\n\n[Exit code 3.]")
+    assert (outcome.kind, outcome.text) == ("failed", "no\n\n[Exit code 3.]")
     assert (await use("bash", command="false")).text == "[Exit code 1.]"
     assert (await use("bash", command="true")).text == "[no output]"
     assert (await use("bash", command="kill -KILL $$")).text == "[Exit code 137.]"
@@ -140,7 +140,7 @@ async def test_a_background_job_that_ignores_being_asked_ends_too(desk):
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(watch.up)
         outcome = await desk.use("bash", command=f"trap '' TERM; {HELD}\necho started; exit 4")
-    assert (outcome.kind, outcome.text) == ("success", "started\n\n[Exit code 4.]")
+    assert (outcome.kind, outcome.text) == ("failed", "started\n\n[Exit code 4.]")
     await watch.gone()
 
 

@@ -231,8 +231,10 @@ class TaskRecord:
 
     def close_calls(self) -> None:
         """Close the tool calls that a run left open when it was cut off."""
+        asked = {one.call_id for one in self.task.requests}
         for call in self.task.activity.open_calls:
-            self.add(ToolEnded(call_id=call.call_id, tool=call.tool, status="interrupted", text="interrupted"))
+            text = "not made: nobody has approved it" if call.call_id in asked else "interrupted"
+            self.add(ToolEnded(call_id=call.call_id, tool=call.tool, status="interrupted", text=text))
 
     def cut_run(self, outcome: Outcome) -> None:
         """Close a run that was cut off."""

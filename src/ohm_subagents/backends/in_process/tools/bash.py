@@ -77,7 +77,9 @@ async def bash(ctx: RunContext[object], arguments: BashArguments) -> str:
         fact = f"The command was stopped: it wrote more than {error.limit} bytes; send its output to a file instead."
         fail(_report(error.stdout, fact), error)
     code = int(result.stderr) if result.stderr.strip().isdecimal() else result.exit_code
-    return _report(result.stdout, f"Exit code {code}." if code else "")
+    if code:
+        fail(_report(result.stdout, f"Exit code {code}."))
+    return _report(result.stdout, "")
 
 
 def _report(output: str, fact: str) -> str:
