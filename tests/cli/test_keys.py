@@ -197,7 +197,7 @@ def test_while_others_work_a_request_waits_for_its_key(ohm, ohm_process) -> None
     call = json.dumps({"op": "start", "parallel": True, "tasks": items})
     with on_terminal(ohm_process, "call", "task", call) as (screen, process):
         ohm.reached.read_text()
-        screen.wait_for("? Task · push", "Asks (req_", "a answer")
+        screen.wait_for("? Task · push", "Asks: bash", "a answer")
         assert "[y] once" not in screen.text
         screen.type("a")
         screen.wait_for("[y] once")

@@ -113,10 +113,16 @@ async def test_a_board_without_keys_tells_how_to_answer_from_elsewhere() -> None
         task = apply(task, event, at_ms=1)
         board.notify(task, event)
     assert board.frame(80, 24).splitlines()[-2:] == [
-        "    ╰── Asks (req_1): bash",
-        "  Answer it with: ohm answer req_1 approve  (or deny '<reason>')".replace("  (", " ("),
+        "    ╰── Asks: bash (req_1)",
+        "  Answer it with: ohm answer req_1 approve (or deny '<reason>')",
     ]
-    board.notify(task, AnswerGiven(request_id="req_1", answer=Approve(), by="program"))
+    assert board.frame(60, 24).splitlines()[-2:] == [
+        "  Answer it with: ohm answer req_1 approve",
+        "  (or deny '<reason>')",
+    ]
+    assert board.frame(28, 24).splitlines()[-3:-1] == ["  Answer it with:", "  ohm answer req_1 approve"]
+    given = AnswerGiven(request_id="req_1", answer=Approve(), by="program")
+    board.notify(apply(task, given, at_ms=2), given)
     assert "Answer it with" not in board.frame(80, 24)
 
 

@@ -8,6 +8,7 @@ from made_tasks import with_fields
 
 from ohm_subagents._views.listing import task_fact_lines, task_list_lines
 from ohm_subagents.contract import (
+    AnswerAwaited,
     Diagnostic,
     DiagnosticRaised,
     ErrorCode,
@@ -15,6 +16,7 @@ from ohm_subagents.contract import (
     GuardTripped,
     ListedTask,
     OhmError,
+    Request,
     SessionId,
     TaskId,
     TextDelta,
@@ -48,6 +50,19 @@ def test_a_failure_says_why_and_its_cost_is_not_cut_on_a_narrow_screen(failed) -
     )
     assert f" · {why} · 1 tool call" in task_list_lines(listed, now_ms=0, why=why)[1]
     assert task_list_lines(listed, now_ms=0, why="two\n\x1b[2Jlines")[1].count("two lines") == 1
+
+
+def test_what_a_task_asks_has_lines_of_its_own_the_id_of_the_request_last(running) -> None:
+    asked = {"session_id": "s", "path": ("task_1",), "profile": "finder", "kind": "question"}
+    words = "Should the next release be 2.4.1, which hides the break, or 3.0.0?"
+    request = Request(id="req_1", task_id=TaskId("task_1"), question=words, options=("2.4.1", "3.0.0"), **asked)
+    task = running(AnswerAwaited(request=request))
+    lines = task_list_lines(ListedTask.of(task), now_ms=9_000, why="never", concern="waiting", asking=task, width=40)
+    assert lines[2:] == (
+        "  Asks: Should the next release be",
+        "  2.4.1, which hides the break, or",
+        "  3.0.0? (2.4.1 / 3.0.0) (req_1)",
+    )
 
 
 def test_costs_take_as_many_lines_as_they_need_and_no_number_is_cut(succeeded) -> None:

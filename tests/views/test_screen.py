@@ -102,6 +102,14 @@ ASKED = Request(
     reason="ask of ohm.json:3",
 )
 
+QUESTION = replace(
+    ASKED,
+    kind="question",
+    question="The change of parse_config breaks callers that pass bytes. Should the next release be 2.4.1, which hides "
+    "the break, or 3.0.0, which tells everybody about it?",
+    options=("2.4.1", "3.0.0"),
+)
+
 
 def scenes() -> dict[str, list[LiveTask]]:
     working = begun(
@@ -131,6 +139,7 @@ def scenes() -> dict[str, list[LiveTask]]:
     return {
         "working": [LiveTask(working, thinking="Who calls check()?")],
         "many": many,
+        "asking": [LiveTask(begun(*READ, TextDelta(text="I read it."), AnswerAwaited(request=QUESTION), number=3))],
         "tree": tree,
         "done": [LiveTask(ended(*READ, *GREP, USED, *EDIT))],
     }

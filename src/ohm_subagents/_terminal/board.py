@@ -9,8 +9,8 @@ import anyio
 
 from ohm_subagents._app.sources import system_clock
 from ohm_subagents._plugins.hooks.specs import hookimpl
-from ohm_subagents._terminal.prompts import answer_hint
-from ohm_subagents._views.cells import one_line, wrapped
+from ohm_subagents._terminal.prompts import answer_command
+from ohm_subagents._views.cells import cells, one_line, wrap, wrapped
 from ohm_subagents._views.live_tree import LiveTask
 from ohm_subagents._views.screen import screen_lines
 from ohm_subagents._views.spans import painted
@@ -28,14 +28,16 @@ from ohm_subagents.contract.events import (
 from ohm_subagents.contract.requests import AnswerAwaited, AnswerGiven
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from ohm_subagents._plugins.suites.observer import Observer
+    from ohm_subagents._views.spans import Span
     from ohm_subagents._views.theme import Theme
     from ohm_subagents.contract import Event, Task, TaskId
 
 _THINKING_CHARS: Final = 400
+_MARGIN: Final = "  "
 
 
 class Board:
@@ -81,10 +83,6 @@ class Board:
             case _:  # the state has all that the others tell, and a new one is not seen unless it is added above
                 pass
         self._tasks[task.id] = seen._replace(task=task)
-        if isinstance(event, AnswerAwaited) and not self.has_keys:
-            self.note = answer_hint(event.request, self._config).rpartition("\n")[2].strip()
-        elif isinstance(event, AnswerGiven):
-            self.note = ""
         if isinstance(event, TaskSettled | AnswerAwaited | AnswerGiven):
             self.news.set()
 
@@ -126,27 +124,51 @@ class Board:
         tasks, now_ms = self.tasks, system_clock()
         if not tasks:
             return f"  {SPINNER[now_ms // SPINNER_FRAME_MS % len(SPINNER)]} Starting…"
-        is_alone, has_hint = len(tasks) == 1, self.has_keys or bool(self.note)
+        hint = self._hint(tasks, width)
         if self.is_open:
             tasks = [one._replace(depth=0) for one in tasks if one.task.id == self.chosen] or tasks
         lines = screen_lines(
             tasks,
             now_ms=now_ms,
             width=width,
-            height=height - has_hint,
+            height=height - len(hint),
             theme=self.theme,
             chosen=self.chosen if self.has_keys else None,
         )
-        shown, room = tasks[0].task, height - has_hint - len(lines) - 1
+        shown, room = tasks[0].task, height - len(hint) - len(lines) - 1
         if self.is_open and shown.is_terminal and room > 0:
             lines += ["", *islice(wrapped(shown.output or shown.text, width), room)]
-        if has_hint:
-            ways = [] if is_alone else ["Esc back" if self.is_open else "↑↓ choose ▸ · Enter open"]
-            steer = ["s send", *(["a answer"] if self.asks else []), *([] if is_alone else ["x cancel"])]
-            keys = " · ".join(["q stop", *ways, *steer])
-            hint = ("warning", one_line(self.note)) if self.note else ("dim", keys)
-            lines.append(painted([("", "  "), hint], width, self.theme))
-        return "\n".join(lines)
+        return "\n".join([*lines, *(painted([("", _MARGIN), line], width, self.theme) for line in hint)])
+
+    def _hint(self, tasks: Sequence[LiveTask], width: int) -> list[Span]:
+        """Return what is said below the tasks: a note, the keys, or without these how to answer the first that asks."""
+        room = max(1, width - len(_MARGIN))
+        if self.note:
+            return [("warning", line) for line in wrap(one_line(self.note), room)]
+        if self.has_keys:
+            return [("dim", self._keys(is_alone=len(tasks) == 1))]
+        asked = next((one.task.requests[0] for one in tasks if one.task.requests), None)
+        return (
+            []
+            if asked is None
+            else [("warning", line) for line in _unbroken(answer_command(asked, self._config), room)]
+        )
+
+    def _keys(self, *, is_alone: bool) -> str:
+        ways = [] if is_alone else ["Esc back" if self.is_open else "↑↓ choose ▸ · Enter open"]
+        steer = ["s send", *(["a answer"] if self.asks else []), *([] if is_alone else ["x cancel"])]
+        return " · ".join(["q stop", *ways, *steer])
+
+
+def _unbroken(pieces: Iterable[str], width: int) -> list[str]:
+    """Put pieces side by side in lines of `width` cells: only one that is wider is broken, between words."""
+    lines: list[str] = []
+    for piece in map(one_line, pieces):
+        if lines and cells(f"{lines[-1]} {piece}") <= width:
+            lines[-1] += f" {piece}"
+        else:
+            lines += wrap(piece, width)
+    return lines
 
 
 def _in_order(below: Mapping[TaskId | None, list[LiveTask]], parent: TaskId | None, depth: int) -> Iterator[LiveTask]:

@@ -43,8 +43,23 @@ def answer_hint(request: Request, config: Path | None = None) -> str:
 
     `config` is the ohm.json that was typed in place of the user's: whoever answers needs it too.
     """
-    choices = "text '…'" if request.kind == "question" else "approve  (or deny '<reason>')"
-    return f"{_shown(request)}\n  Answer it with: {with_config('ohm answer', config)} {request.id} {choices}"
+    said, command, *others = answer_command(request, config)
+    return f"{_shown(request)}\n  {'  '.join([f'{said} {command}', *others])}"
+
+
+def answer_command(request: Request, config: Path | None = None) -> list[str]:
+    """Return the same way to answer in pieces, of which none may be broken: what is said, the command, what else."""
+    command = f"{with_config('ohm answer', config)} {request.id}"
+    is_question = request.kind == "question"
+    return (
+        ["Answer it with:", f"{command} text '…'"]
+        if is_question
+        else [
+            "Answer it with:",
+            f"{command} approve",
+            "(or deny '<reason>')",
+        ]
+    )
 
 
 def is_attended() -> bool:

@@ -16,7 +16,7 @@ from ohm_subagents._views.task_texts import STATUS_TOKENS, elapsed_ms, task_titl
 from ohm_subagents._views.theme import PLAIN
 from ohm_subagents._views.tree import status_marker
 from ohm_subagents._views.verification import verification_lines
-from ohm_subagents._views.waits import request_words
+from ohm_subagents._views.waits import asked_lines, request_words
 from ohm_subagents._views.work_facts import CONCERN_MARKS
 from ohm_subagents.contract.errors import ErrorCode
 from ohm_subagents.contract.task import UNAVAILABLE
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _LABEL: Final = 14
 _WHY_CHARS: Final = 200
 _LEAST_WHY: Final = 12
+_ASKED_LINES: Final = 5
 _INDENT: Final = "  "
 _NOBODY: Final = "no process"
 """The word of `Store.owner` for a task whose process has ended."""
@@ -48,6 +49,7 @@ def task_list_lines(
     concern: Concern | None = None,
     where: str = "",
     why: str = "",
+    asking: Task | None = None,
     with_cost: bool = False,
     width: int = sys.maxsize,
     theme: Theme = PLAIN,
@@ -55,8 +57,9 @@ def task_list_lines(
     """`<marker> <id>  <type> · <description>`, then its status, age, duration, cost, error and usage, as far as fits.
 
     `short_id` is as much of its id as names it, `state` stands for the status, `concern` for its mark, `where` is the
-    process that runs it, `why` its error, or what it does. `with_cost` tells its usage in full, that of its tree, and
-    what is left, in as many lines as that needs. No number is cut.
+    process that runs it, `why` its error, or what it does; `asking` is the task if it asks something, which then has
+    lines of its own. `with_cost` tells its usage in full, that of its tree, and what is left, in as many lines as that
+    needs. No number is cut.
     """
     taken_ms, token = elapsed_ms(task, now_ms=now_ms), STATUS_TOKENS[task.status]
     facts = [age_text(now_ms - task.created_ms)]
@@ -66,7 +69,7 @@ def task_list_lines(
         facts, used = [*facts, *cost_text_of(task, now_ms=now_ms).split(BETWEEN)], []
     elif cost is not None:
         facts += [cost_text(cost)]
-    reason = one_line(why[:_WHY_CHARS])
+    reason = "" if asking is not None else one_line(why[:_WHY_CHARS])
     title = one_line(task_title(task.profile, task.description))
     marker = status_marker(task.status, taken_ms)
     if concern is not None:
@@ -79,6 +82,8 @@ def task_list_lines(
         words = room - span_cells(lines[0]) - len(BETWEEN)
         is_next = reason.startswith(lines[1][0][1]) and words > _LEAST_WHY
         lines = [[*lines[0], ("dim", BETWEEN + fit(reason, words))] if is_next else lines[0]]
+    if asking is not None:
+        lines += asked_lines(asking, width=room, limit=_ASKED_LINES)
     return painted(head, width, theme), *(painted([("", _INDENT), *line], width, theme) for line in lines)
 
 

@@ -12,7 +12,7 @@ from ohm_subagents._views.spans import Span, painted, span_cells
 from ohm_subagents._views.task_texts import STATUS_TOKENS, UPDATED, elapsed_ms, failure_line, task_title
 from ohm_subagents._views.tree import BLANK, BRANCH, DOWN, LAST, MIN_WIDTH, PREFIX, SPINNER, status_marker
 from ohm_subagents._views.verification import verified_line
-from ohm_subagents._views.waits import awaited_text, wait_lines
+from ohm_subagents._views.waits import asked_lines, awaited_text, wait_lines
 from ohm_subagents._views.work_facts import CONCERN_MARKS, concern_of, work_facts
 from ohm_subagents.contract.events import RequestHeld  # noqa: TC001  the types of a public record are read at run time
 from ohm_subagents.contract.task import UNAVAILABLE, Task
@@ -111,10 +111,17 @@ def brief_lines(
     ]
     named = [[*head, *title] for head, title in zip(heads, titles, strict=True)]
     facts = [_facts(one, now_ms, width // 3, with_left=with_left) for one in tasks]
-    return [
-        painted([*cell, *numbers, ("dim", " · "), *_activity(one, now_ms)], width, theme)
-        for one, cell, numbers in zip(tasks, _as_wide(named), _aligned(facts), strict=True)
-    ]
+    lines: list[str] = []
+    for one, cell, numbers in zip(tasks, _as_wide(named), _aligned(facts), strict=True):
+        head: list[Span] = [*cell, *numbers, ("dim", " · ")]
+        lines.append(painted([*head, *_briefly(one, now_ms, width - span_cells(head))], width, theme))
+    return lines
+
+
+def _briefly(live: LiveTask, now_ms: int, room: int) -> list[Span]:
+    """Return what a task does now; what it asks without the id of the request, where that has no room."""
+    said = _activity(live, now_ms)
+    return said[:1] if live.task.requests and span_cells(said) > room else said
 
 
 def _as_wide(column: Sequence[list[Span]]) -> list[list[Span]]:
@@ -232,7 +239,7 @@ def _last(live: LiveTask, now_ms: int, width: int, limit: int) -> list[list[Span
     task = live.task
     if task.is_terminal:
         return [_ending(task, width)]
-    waiting = wait_lines(task, live.held)[:limit]
+    waiting = asked_lines(task, width=width, limit=limit) or wait_lines(task, live.held)[:limit]
     if not waiting and _concern(live, now_ms) == "stuck":
         waiting = [[("warning", awaited_text(task))]]
     elif not waiting and live.thinking:

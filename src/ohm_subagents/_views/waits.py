@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.call_rows import seen_calls
-from ohm_subagents._views.cells import one_line
+from ohm_subagents._views.cells import ELLIPSIS, cells, fit, one_line, wrap
 from ohm_subagents._views.request_texts import landing_text, request_text
 from ohm_subagents._views.tool_calls import call_subject
 from ohm_subagents.contract.task import UNAVAILABLE
@@ -30,14 +31,42 @@ _HELD: Final[Mapping[str, str]] = MappingProxyType(
 
 
 def wait_lines(task: Task, held: RequestHeld | None) -> list[list[Span]]:
-    """Return what a task waits for: an answer, its turn, or, with a request that is `held`, a provider or a budget."""
+    """Return what a task waits for: an answer, its turn, or, with a request that is `held`, a provider or a budget.
+
+    What it asks is followed by the id of the request, as a piece of its own.
+    """
     if task.requests:
-        return [[("warning", _asks(request))] for request in task.requests]
+        return [[("warning", _asks(one, task)), ("dim", _named(one))] for one in task.requests]
     if task.status == "queued":
         return [[("muted", "Waits for its turn.")]]
     if held is not None:
         return [[("warning", _HELD[held.why].format(one_line(held.provider)))]]
     return []
+
+
+def asked_lines(task: Task, *, width: int, limit: int) -> list[list[Span]]:
+    """Return what a task asks in at most `limit` lines of `width` cells, broken between words; last each request's id.
+
+    Where there is no room for all of a request, its end and its id give theirs first.
+    """
+    lines: list[list[Span]] = []
+    for number, request in enumerate(task.requests, 1):
+        room = max(1, (limit - len(lines)) // (len(task.requests) - number + 1))
+        if len(lines) < limit:
+            lines += _asked(_asks(request, task), _named(request), width, room)
+    return lines
+
+
+def _asked(words: str, named: str, width: int, limit: int) -> list[list[Span]]:
+    lines = [*islice(wrap(words, width), limit + 1)]
+    if len(lines) > limit:
+        lines = [*lines[: limit - 1], fit(f"{lines[limit - 1]}{ELLIPSIS}", width)]
+    asked: list[list[Span]] = [[("warning", line)] for line in lines]
+    if cells(lines[-1]) + cells(named) <= width:
+        asked[-1].append(("dim", named))
+    elif len(lines) < limit:
+        asked.append([("dim", named.lstrip())])
+    return asked
 
 
 def awaited_text(task: Task) -> str:
@@ -59,5 +88,9 @@ def request_words(request: Request, cwd: str = "") -> str:
     return one_line((f"{said} ({request.reason})" if request.reason else said)[:_CHARS])
 
 
-def _asks(request: Request) -> str:
-    return one_line(f"Asks ({request.id}): {request_words(request)}")
+def _asks(request: Request, task: Task) -> str:
+    return f"Asks: {request_words(request, '' if task.launch is None else task.launch.cwd)}"
+
+
+def _named(request: Request) -> str:
+    return f" ({one_line(request.id)})"

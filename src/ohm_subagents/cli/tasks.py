@@ -116,7 +116,9 @@ def _print_listed(task: ListedTask, store: Store, concern: Concern | None, *, wi
         with_cost=with_cost,
     )
     if is_terminal():
-        print_styled("\n".join(lines(short_id=short_id(task.id, store), width=width(), theme=terminal_theme())))
+        asking = whole if concern == "waiting" else None
+        shown = lines(asking=asking, short_id=short_id(task.id, store), width=width(), theme=terminal_theme())
+        print_styled("\n".join(shown))
     else:
         first, second, *_ = lines()
         print_text(f"{first} · {second.strip()}")
