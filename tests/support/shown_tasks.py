@@ -155,7 +155,9 @@ class Told:
         if ends:
             self.tell(ToolEnded(call_id=call_id, tool=tool, status=status, text=text), after_ms=took_ms)
 
-    def end(self, outcome, text="", summary=""):
+    def end(self, outcome, text=""):
+        given = self.task.assignment
+        summary = f"{given.name}: {given.description}" if text else ""  # that of a backend which has none
         self.tell(RunEnded(outcome=outcome, output=text, summary=summary), TaskSettled(outcome=outcome), after_ms=200)
 
 
@@ -163,10 +165,6 @@ def refusal(profile):
     """Return the reason of a failure of the provider that a profile's model has."""
     message = f"{MODELS[profile][0].capitalize()} answered 503 three times."
     return OhmError(code="provider_unavailable", message=message, advice="Run it again later, or choose another model.")
-
-
-def summary(answer):
-    return answer.split("\n", 1)[0].replace("*", "").replace("`", "").rstrip(":.")
 
 
 def worked(told, random, share):
@@ -219,7 +217,7 @@ def child(store, random, now_ms, number, parent):
                 told.tell(GuardTripped(guard="loop", step="warn", message="The same call came three times."))
                 worked(told, random, 0.7)
             told.tell(TextDelta(text=answer))
-            told.end(Succeeded(), answer, summary(answer))
+            told.end(Succeeded(), answer)
 
 
 def tell_all(store, children, others):
@@ -232,7 +230,7 @@ def tell_all(store, children, others):
         told.begin(100)
         told.ask_model(random.randint(2_000, 90_000), random.randint(900, 20_000))
         outcome = random.choice([Succeeded()] * 8 + [Failed(error=refusal(profile)), Cancelled(reason="asked")])
-        told.end(outcome, *((answer, summary(answer)) if outcome == Succeeded() else ()))
+        told.end(outcome, answer if outcome == Succeeded() else "")
     title = "Prepare release 2.4"
     lead = Told(store, now_ms - 182_000, f"task_{now_ms}_start", profile="task", description=title, prompt=PROMPT)
     lead.begin(300)

@@ -38,7 +38,28 @@ async def test_the_list_tells_what_each_task_does_and_why_one_has_failed(played)
     assert rows[ids["asker"]]["last"] == "asks: edit src/app.py +1 -1 (config asks: every call of it is asked about)"
     assert rows[ids["sleeper"]]["last"] == "bash make slow"
     assert rows[ids["failing"]]["error"] == "The model gave up."
-    assert rows[ids["reader"]]["last"] == "Finder: The reader of the batch"
+    assert rows[ids["reader"]]["last"] == "Where output is cut"
+
+
+async def test_a_success_says_in_one_plain_line_what_it_answered(tmp_path):
+    answers = {
+        "marked": "Compared in **constant time** with `compare_digest`.\n\n- one file",
+        "listed": "\n---\n* <b>One</b> [file](https://example.org) changed",
+        "silent": "",
+    }
+
+    async def act(request, _sink):
+        return answers[request.prompt]
+
+    async with ui_scene.opened(tmp_path, act=act) as ohm, client_of(ohm) as client:
+        for prompt in answers:
+            await ohm.run("finder", prompt, description=prompt)
+        rows = (await got(client, "/api/tasks"))["tasks"]
+    assert {row["description"]: row["last"] for row in rows} == {
+        "marked": "Compared in constant time with compare_digest.",
+        "listed": "<b>One</b> file changed",
+        "silent": "Finder: silent",
+    }
 
 
 async def test_filters_choose_and_a_page_is_a_part(played):

@@ -14,7 +14,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType]  its stubs leave out what it passes on
 from pygments.util import ClassNotFound
 
-from ohm_subagents.views import printable
+from ohm_subagents.views import one_line, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,6 +37,12 @@ def markup(text: str) -> str:
     """
     drawn: str = _parser().render(printable(text))
     return printable(drawn)  # the name of a character becomes one
+
+
+def plain(line: str) -> str:
+    """Return a line of Markdown as one line of text, without its marks."""
+    drawn = _parser().parseInline(printable(line))
+    return one_line("".join(token.content for one in drawn for token in one.children or ()))
 
 
 class _Parser(MarkdownIt):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents.views import activity, named_call, one_line
+from ohm_subagents.ui.markup import plain
+from ohm_subagents.views import activity, doing_text, named_call, one_line
 
 if TYPE_CHECKING:
     from ohm_subagents.contract import Task
@@ -21,8 +22,10 @@ def call_words(tool: str, args: str, cwd: str) -> str:
 def last_words(task: Task, spans: list[Span]) -> str:
     """Return on one line what a task does: what it waits for, its open tool call, or the end of what it says.
 
-    Of a settled one, its summary.
+    Of one that has succeeded, the first line of its answer; of any other settled one, its summary.
     """
+    if task.status == "succeeded":
+        return plain(doing_text(task, now_ms=task.updated_ms)[:_CHARS]) or one_line(task.summary[:_CHARS])
     doing = next(
         (span for span in reversed(spans) if span["end_ms"] is None and span["kind"] in {"wait", "tool"}), None
     )
