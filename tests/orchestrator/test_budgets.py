@@ -244,7 +244,9 @@ class TestTokensAndCost:
 
         assert [grant.max_output_tokens for grant in provider.grants] == [50, 50]
         assert statuses(details) == ["succeeded"] * 2 + ["failed"] * 7
-        assert details["items"][-1]["error_message"] == "The budget of 0.5 US dollars of subagents.budget is spent."
+        assert details["items"][-1]["error_message"] == (
+            "The budget of 0.5 US dollars of subagents.budget has 0.1 left, and the next request costs 0.102 or more."
+        )
 
     async def test_money_that_was_reserved_and_not_spent_is_there_for_the_next(self):
         usage = Usage(requests=1, input_tokens=10, output_tokens=5, cost_usd=Decimal("0.02"))

@@ -187,7 +187,7 @@ class Spending:
         each = (need.price(need.input_tokens, 1000) - asked) / 1000
         left = limit - self.cost_usd - self.reserved.cost_usd - asked
         if left < each:
-            return self._no_money(limit)
+            return self._no_money(limit, asked + each)
         answer = wanted.reserve_answer(need, int(left / each) if each else ANSWER_TOKENS, "cost")
         wanted.cost_usd = max(wanted.cost_usd, asked + each * answer)
         return None
@@ -219,9 +219,12 @@ class Spending:
             error = replace(error, message=f"{fact}request takes {asked} or more.")
         return BudgetExceeded("tokens", error, may_return=self.reserved.tokens > 0)
 
-    def _no_money(self, limit: Decimal) -> BudgetExceeded:
-        may_return = self.reserved.cost_usd > 0
-        return BudgetExceeded("cost", self.spent("costUsd", limit, "US dollars"), may_return=may_return)
+    def _no_money(self, limit: Decimal, asked: Decimal = Decimal(0)) -> BudgetExceeded:
+        error = self.spent("costUsd", limit, "US dollars")
+        if (left := limit - self.cost_usd - self.reserved.cost_usd) > 0:
+            fact = f"The budget of {limit} US dollars of {self.owner} has {left} left, and the next request "
+            error = replace(error, message=f"{fact}costs {asked} or more.")
+        return BudgetExceeded("cost", error, may_return=self.reserved.cost_usd > 0)
 
     def unpriced(self, need: RequestNeed) -> OhmError:
         """Return the error of a cost budget whose model has no known price."""
