@@ -222,8 +222,8 @@ class Spending:
     def _no_money(self, limit: Decimal, asked: Decimal = Decimal(0)) -> BudgetExceeded:
         error = self.spent("costUsd", limit, "US dollars")
         if (left := limit - self.cost_usd - self.reserved.cost_usd) > 0:
-            fact = f"The budget of {limit} US dollars of {self.owner} has {left} left, and the next request "
-            error = replace(error, message=f"{fact}costs {asked} or more.")
+            has = f"The budget of {limit} US dollars of {self.owner} has {left.normalize():f} left"
+            error = replace(error, message=f"{has}, and the next request costs {asked.normalize():f} or more.")
         return BudgetExceeded("cost", error, may_return=self.reserved.cost_usd > 0)
 
     def unpriced(self, need: RequestNeed) -> OhmError:
