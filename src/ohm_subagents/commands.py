@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         print_prose,
         print_styled,
         print_text,
+        prose_lines,
         styled,
         width,
     )
@@ -123,6 +124,7 @@ __all__ = [
     "print_refusal",
     "print_styled",
     "print_text",
+    "prose_lines",
     "report",
     "request_id_in_use",
     "serve_app",
@@ -159,7 +161,7 @@ __getattr__, __dir__ = lazy_names(
         "_terminal.keys": "pressed_keys",
         "_terminal.signals": "aborted_by_signal until_signal",
         "_terminal.terminal": "OutputLost harmless is_terminal json_line styled width "
-        "print_json print_json_lines print_prose print_styled print_text",
+        "print_json print_json_lines print_prose print_styled print_text prose_lines",
         "_terminal.theme": "terminal_theme",
         "_terminal.wire": "MAX_MESSAGE_BYTES TooLong Wire message_too_long request_id_in_use standard_wire",
     },

@@ -7,6 +7,12 @@ import runpy
 from pathlib import Path
 
 import pytest
+from anyio import to_thread
+from screen import PATIENCE_S, on_terminal
+from store_tasks import Clock, Hand, opened
+
+from ohm_subagents.commands import system_clock
+from ohm_subagents.contract import AnswerAwaited, Request
 
 BIG = runpy.run_path(str(Path(__file__).parent / "plugin" / "ohm_cli_fixture.py"))["BIG"]
 
@@ -16,14 +22,45 @@ def ran(ohm, *arguments: str) -> str:
     return json.loads(ohm("run", "finder", *arguments, "--json").stdout)["task_id"]
 
 
-def test_the_tree_is_followed_by_what_is_known(ohm) -> None:
-    shown = ohm("task", ran(ohm, "fail", "--backend", "stage")).stdout
-    tree, _, facts = shown.partition("\n\n")
+def test_what_is_known_is_followed_by_the_tree_and_how_it_ended(ohm) -> None:
+    facts, tree, said, error = ohm("task", ran(ohm, "fail", "--backend", "stage")).stdout.split("\n\n")
     assert tree.splitlines()[:2] == ["  ✕ Finder · fail", "    ├── ✓ read src/app.py · 12 lines"]
     assert tree.splitlines()[-1].startswith("    ╰── Failed after ")
+    assert (said, error) == ("So far: app.py", "It broke. Repair it.\n")
     known = dict(line.split(maxsplit=1) for line in facts.splitlines())
     assert (known["status"], known["backend"], known["usage"]) == ("failed", "stage", "1 tool call")
     assert known["error"] == "It broke. Repair it. (task_backend_execution_failed)"
+
+
+def test_the_answer_is_last_and_where_it_is_long_how_to_see_all_of_it(ohm) -> None:
+    assert ohm("task", ran(ohm, "answer", "--backend", "stage")).stdout.endswith("\n\nline one\n  line two\n")
+    task_id = ran(ohm, "big", "--backend", "stage")
+    shown = ohm("task", task_id).stdout
+    assert shown.endswith(f"\n… all of it: ohm task {task_id} --output\n")
+    assert "größer 大" in shown
+    assert len(shown) < len(BIG) // 10
+
+
+@pytest.mark.anyio
+async def test_on_a_terminal_the_question_of_a_child_is_below_the_tree_with_the_command_that_answers(
+    ohm, ohm_process
+) -> None:
+    clock = Clock(system_clock())
+    async with opened("sqlite", ohm.root / "config", clock) as store:
+        hand = Hand(store, clock)
+        hand.started("task_lead", description="Release")
+        child = hand.started("task_child", parent="task_lead", description="Name it")
+        named = {"id": "req_1", "task_id": child.id, "session_id": child.session_id, "path": (child.id,)}
+        asked = Request(profile="finder", kind="question", question="Which?", options=("2.4.1", "3.0.0"), **named)
+        hand.tell(child, AnswerAwaited(request=asked))
+        await store.flush()
+        with on_terminal(ohm_process, "task", "task_lead") as (screen, process):
+            await to_thread.run_sync(screen.wait_for_end)
+            assert process.wait(PATIENCE_S) == 0
+    facts, _, tree = screen.text.partition("\n\n")
+    assert facts.startswith("task          task_lead\n")
+    assert " · Asks: Which? (2.4.1 / 3.0.0) (req_1)" in tree
+    assert tree.endswith("asks:\n  Which?\n  1) 2.4.1\n  2) 3.0.0\n  Answer it with: ohm answer req_1 text '…'\n")
 
 
 def test_the_id_of_a_session_leads_to_its_tasks(ohm) -> None:

@@ -52,7 +52,13 @@ def test_tasks_are_listed_newest_first(ohm) -> None:
     ohm("run", "finder", "fail", "--backend", "stage")
     ohm("run", "finder", "Wo ist\n世界?", "--backend", "none")
     newest, oldest = listed(ohm)
-    assert (newest[0], newest[2], newest[3], newest[4], newest[7]) == ("✓", "Wo ist", "succeeded", None, None)
+    assert (newest[0], newest[2], newest[3], newest[4], newest[7]) == (
+        "✓",
+        "Wo ist",
+        "succeeded",
+        None,
+        "subagent: finder",
+    )
     assert (oldest[0], oldest[2], oldest[3], oldest[7]) == ("✕", "fail", "failed", "It broke. · 1 tool call")
 
 
@@ -95,7 +101,7 @@ async def test_those_that_are_stuck_or_wait_for_an_answer_are_found(ohm) -> None
             done = await to_thread.run_sync(partial(ohm, "tasks", "--status", status))
             assert [line.split()[1] for line in done.stdout.splitlines()] == [found]
         stuck = await to_thread.run_sync(partial(ohm, "tasks", "--status", "stuck", "--limit", "1"))
-        tree = (await to_thread.run_sync(partial(ohm, "task", "task_lead"))).stdout.partition("\n\n")[0].splitlines()
+        tree = (await to_thread.run_sync(partial(ohm, "task", "task_lead"))).stdout.rpartition("\n\n")[2].splitlines()
     assert stuck.stderr.startswith("What is stuck ")
     assert "ohm cancel" in stuck.stderr
     assert stuck.stdout.startswith("! ")

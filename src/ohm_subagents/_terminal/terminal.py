@@ -59,16 +59,20 @@ def print_styled(text: str) -> None:
 
 def print_prose(text: str) -> None:
     """Print a text, on a terminal wrapped between words, and its Markdown drawn."""
+    _print("\n".join(prose_lines(text)))
+
+
+def prose_lines(text: str) -> Iterable[str]:
+    """Return the lines of a text, for a terminal wrapped between words, and its Markdown drawn."""
     shown = printable(text)
     if not is_terminal():
-        _print(shown)
-    elif len(shown) <= _MOST_DRAWN and _MARKDOWN.search(shown):
-        _print(_drawn_markdown(shown))
-    else:
-        _print("\n".join(wrap(shown, width())))
+        return shown.split("\n")
+    if len(shown) <= _MOST_DRAWN and _MARKDOWN.search(shown):
+        return _drawn_markdown(shown)
+    return wrap(shown, width())
 
 
-def _drawn_markdown(text: str) -> str:
+def _drawn_markdown(text: str) -> list[str]:
     """Draw Markdown: a line stays a line, HTML is shown as written, and a link tells where it leads.
 
     The names of characters (`&#x202e;`) are read on the way, so what is drawn is cleaned once more.
@@ -87,7 +91,7 @@ def _drawn_markdown(text: str) -> str:
     console = Console(width=width(), color_system=None if terminal_theme() is PLAIN else "auto")
     with console.capture() as drawn:
         console.print(markdown)
-    return "\n".join(line.rstrip() for line in styled(drawn.get()).strip("\n").split("\n"))
+    return [line.rstrip() for line in styled(drawn.get()).strip("\n").split("\n")]
 
 
 def print_json(payload: Mapping[str, JsonValue] | Sequence[JsonValue]) -> None:

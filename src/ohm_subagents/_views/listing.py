@@ -163,7 +163,8 @@ def _results(task: Task) -> Iterator[tuple[str, str]]:
     if task.output:
         yield "answer", f"{len(task.output):,} characters"
     elif said := task.text.strip():
-        yield "no answer", f"only what it said so far, {len(said):,} characters"
+        length = f"{len(said):,} characters"
+        yield ("no answer", f"only what it said so far, {length}") if task.is_terminal else ("said so far", length)
     for diagnostic in task.diagnostics:
         yield "diagnostic", str(diagnostic)
 

@@ -27,6 +27,8 @@ from ohm_subagents.store import TaskQuery, apply, followed_events, unstarted, wa
 from ohm_subagents.views import PLAIN, Transcript
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from anyio.abc import TaskGroup
 
     from ohm_subagents.config import OhmConfig
@@ -34,9 +36,13 @@ if TYPE_CHECKING:
     from ohm_subagents.store import Store
 
 
-async def follow(view: str, task: Task, store: Store, _config: OhmConfig) -> int:
-    """Show a task until it has settled: drawn on a terminal, else as its transcript; or its events. Return a code."""
-    show = _printed_events if view == "--events" else _drawn if is_terminal() and not view else _transcribed
+async def follow(view: str, file: Path | None, task: Task, store: Store, _config: OhmConfig) -> int:
+    """Show a task until it has settled: drawn on a terminal, else as its transcript; or its events. Return a code.
+
+    `file` is the ohm.json that was typed in place of the user's.
+    """
+    drawn_live = partial(_drawn, file)
+    show = _printed_events if view == "--events" else drawn_live if is_terminal() and not view else _transcribed
     ended = await until_signal(partial(show, task, store))
     if isinstance(ended, signal.Signals):
         return 128 + ended
@@ -68,8 +74,8 @@ async def _transcribed(task: Task, store: Store) -> Task:
     return state
 
 
-async def _drawn(task: Task, store: Store) -> Task:
-    board = Board(terminal_theme())
+async def _drawn(file: Path | None, task: Task, store: Store) -> Task:
+    board = Board(terminal_theme(), config=file)
     board.show(task)
     with nullcontext() if task.is_terminal else drawn(board.frame):
         state = await replayed(task, store, board)

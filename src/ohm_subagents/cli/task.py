@@ -11,6 +11,7 @@ from ohm_subagents.cli.reading import STUCK, event_fields, owner_of
 from ohm_subagents.commands import (
     SUCCESS,
     TASK_FAILED,
+    answer_hint,
     complain,
     find_task,
     finished_lines,
@@ -19,12 +20,14 @@ from ohm_subagents.commands import (
     print_json_lines,
     print_prose,
     print_styled,
+    prose_lines,
     system_clock,
     terminal_theme,
     width,
+    with_config,
 )
 from ohm_subagents.contract.result import Ok
-from ohm_subagents.contract.truncation import WHOLE
+from ohm_subagents.contract.truncation import WHOLE, truncate
 from ohm_subagents.store import TaskQuery
 from ohm_subagents.views import (
     PLAIN,
@@ -36,10 +39,11 @@ from ohm_subagents.views import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from ohm_subagents.config import OhmConfig
+    from ohm_subagents.contract import Request
     from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.task import Task
     from ohm_subagents.store import Store
@@ -48,6 +52,9 @@ if TYPE_CHECKING:
 View: TypeAlias = "Callable[[Task, Store, OhmConfig], Awaitable[int]]"
 _MOST_BELOW: Final = 200
 _DEEPEST: Final = 20
+_MOST_LINES: Final = 20
+"""The most lines of an answer."""
+_MOST_ASKED: Final = 3
 STATE: Final[Mapping[str, str]] = MappingProxyType(
     {
         "queued": "is queued",
@@ -71,17 +78,46 @@ def _theme() -> Theme:
     return terminal_theme() if is_terminal() else PLAIN
 
 
-async def _tree(task: Task, store: Store, _config: OhmConfig) -> int:
-    """Print the task as `ohm run` leaves it, or draws it while it works; then the facts."""
+async def tree(file: Path | None, task: Task, store: Store, config: OhmConfig) -> int:
+    """Print the facts, then the task as `ohm run` leaves it, or draws it while it works; last its answer, or what asks.
+
+    `file` is the ohm.json that was typed in place of the user's.
+    """
     below = [*islice(_below(task.id, store, 1), _MOST_BELOW)]
-    lines = finished_lines(task, width=width(), theme=_theme(), below=below)
     columns = width() if is_terminal() else sys.maxsize
     facts = task_fact_lines(task, now_ms=system_clock(), where=owner_of(task, store), width=columns)
-    print_styled("\n".join([*lines, "", *facts]))
+    lines = finished_lines(task, width=columns, theme=_theme(), below=below)
+    print_styled("\n".join([*facts, "", *lines]))
+    if task.is_terminal:
+        _print_end(task, config, file)
+    elif is_terminal():
+        _tell_requests([request for one in (task, *(one.task for one in below)) for request in one.requests], file)
     is_patient = not all(one.task.is_terminal for one in below)
     if concern_of(task, now_ms=system_clock(), is_patient=is_patient) == "stuck":
         complain(STUCK)
     return SUCCESS
+
+
+def _print_end(task: Task, config: OhmConfig, file: Path | None) -> None:
+    """Print the beginning of the answer, or of what was said, with the command that prints all of it; and the error."""
+    said = task.output.strip("\n") or task.text.strip()
+    if said:
+        part = said if len(said) <= config.output_max_chars else truncate(said, config.output_max_chars).text
+        shown = [*islice(prose_lines(part), _MOST_LINES + 1)]
+        if len(shown) > _MOST_LINES or len(part) < len(said):
+            view = "--output" if task.output else "--transcript"
+            shown[_MOST_LINES:] = [f"… all of it: {with_config(f'ohm task {task.id} {view}', file)}"]
+        print_styled("\n".join(["", *shown]))
+    if task.error is not None:
+        print_styled(f"\n{task.error}")
+
+
+def _tell_requests(requests: Sequence[Request], file: Path | None) -> None:
+    """Tell what is asked, and how to answer it."""
+    for request in requests[:_MOST_ASKED]:
+        complain(answer_hint(request, file))
+    if len(requests) > _MOST_ASKED:
+        complain(f"{len(requests) - _MOST_ASKED} more ask: {with_config('ohm requests', file)}")
 
 
 def _below(task_id: TaskId, store: Store, depth: int) -> Iterator[LiveTask]:
@@ -119,5 +155,5 @@ async def _envelope(task: Task, _: Store, _config: OhmConfig) -> int:
 
 
 VIEWS: Final[Mapping[str, View]] = MappingProxyType(
-    {"": _tree, "--output": _output, "--transcript": _transcript, "--events": _events, "--json": _envelope}
+    {"--output": _output, "--transcript": _transcript, "--events": _events, "--json": _envelope}
 )

@@ -135,10 +135,10 @@ def task(
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show one kept task: its tree, then all that is known of it."""
+    """Show one kept task: all that is known of it, its tree and its answer."""
     from ohm_subagents.cli.follow import follow
     from ohm_subagents.cli.reading import read
-    from ohm_subagents.cli.task import VIEWS, print_task
+    from ohm_subagents.cli.task import VIEWS, print_task, tree
 
     typed = {"--output": output, "--transcript": transcript, "--events": events, "--json": as_json}
     chosen = [name for name, is_typed in typed.items() if is_typed]
@@ -149,7 +149,7 @@ def task(
     if is_followed and name in {"--output", "--json"}:
         complain(f"--follow shows what a task does, and {name} what came of it: type one of them.")
         raise typer.Exit(BAD_USAGE)
-    view = partial(follow, name) if is_followed else VIEWS[name]
+    view = partial(follow, name, config) if is_followed else VIEWS.get(name) or partial(tree, config)
     read(partial(print_task, task_id, view, file=config, as_json=as_json), cwd=cwd, config=config, as_json=as_json)
 
 

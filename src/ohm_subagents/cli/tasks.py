@@ -27,7 +27,6 @@ from ohm_subagents.store import TaskQuery
 from ohm_subagents.views import (
     CONCERNS,
     doing_text,
-    failure_line,
     state_text,
     task_envelope,
     task_list_lines,
@@ -95,15 +94,15 @@ def _without(query: TaskQuery, kept: int, store: Store) -> str:
 
 
 def _print_listed(task: ListedTask, store: Store, concern: Concern | None, *, with_cost: bool) -> None:
-    found = store.get(task.id) if task.status in {"running", "failed"} else None
+    found = None if task.status == "queued" else store.get(task.id)
     whole = found.ok_value if isinstance(found, Ok) else None
     now_ms, state, why = system_clock(), "", ""
     if whole is not None:
         state = state_text(whole, concern, now_ms=now_ms)
         why = (
-            doing_text(whole, now_ms=now_ms, is_patient=concern is None)
-            if whole.error is None
-            else failure_line(whole.error)
+            ""
+            if with_cost and task.status == "succeeded"
+            else doing_text(whole, now_ms=now_ms, is_patient=concern is None)
         )
     lines = partial(
         task_list_lines,
