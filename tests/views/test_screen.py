@@ -199,11 +199,14 @@ def test_what_a_model_or_a_tool_says_is_shown_harmless_however_long_it_is(filler
         assert all(line.isprintable() and cells(line) <= 80 for line in shown)
 
 
-def test_the_time_that_a_run_has_is_told_once_half_of_it_is_over() -> None:
-    half = replace(begun(*READ), launch=LaunchRecord(profile="finder", instructions="", backend="b"))
-    for now_ms, told in ((94_000, " · 1m 29s · "), (95_000, " · 1m 30s of 3m 00s · ")):
-        (line,) = screen_lines([LiveTask(half)], now_ms=now_ms, width=100, height=1, theme=PLAIN)[:1]
+def test_the_time_of_a_task_stands_alone_and_one_that_has_not_begun_has_none() -> None:
+    limited = replace(begun(*READ), launch=LaunchRecord(profile="finder", instructions="", backend="b"))
+    assert limited.launch.limits.soft_ms < 300_000
+    for live, told in ((limited, " · 5m 00s · "), (task(), "… Finder · Where is login?")):
+        (line,) = screen_lines([LiveTask(live)], now_ms=305_000, width=100, height=1, theme=PLAIN)[:1]
         assert told in line
+        assert " of " not in line
+    assert line.endswith("login?")
 
 
 def test_an_unfinished_todo_list_is_counted() -> None:

@@ -121,7 +121,7 @@ def _written(row: FleetRow, now_ms: int, *, is_patient: bool) -> tuple[str, ...]
         fit(one_line(task.profile), _LONGEST),
         task.status if row.work is None else state_text(row.work, concern, now_ms=now_ms),
         one_line(row.where),
-        clock_text(taken_ms),
+        "-" if task.status == "queued" else clock_text(taken_ms),
         f"{used.requests:,}",
         f"{used.input_tokens + used.output_tokens:,}",
         "-" if used.cost_usd is None else cost_text(used.cost_usd),

@@ -133,7 +133,7 @@ def _as_wide(column: Sequence[list[Span]]) -> list[list[Span]]:
 def _aligned(facts: Sequence[list[Span]]) -> list[list[Span]]:
     """Let the times, which come first, end below each other."""
     most = max((span_cells(spans[:1]) for spans in facts), default=0)
-    return [[(mark, f" · {text[3:]:>{most - 3}}"), *following] for (mark, text), *following in facts]
+    return [[(mark, f" · {text[3:]:>{most - 3}}") for mark, text in spans[:1]] + spans[1:] for spans in facts]
 
 
 def _facts(live: LiveTask, now_ms: int, room: int, *, with_left: bool = True) -> list[Span]:

@@ -29,7 +29,10 @@ _QUIET_MS: Final = 30_000
 
 
 def work_facts(task: Task, *, now_ms: int, room: int, is_held: bool, with_left: bool = True) -> list[Span]:
-    """Return what is known of the work in numbers, as much as fits; first the time, and for how long it is stuck."""
+    """Return what is known of the work in numbers, as much as fits; first the time, and for how long it is stuck.
+
+    One that is queued has not worked yet, so it has no time.
+    """
     usage, account = task.activity.tree_usage, task.activity.account
     tokens = usage.input_tokens + usage.output_tokens
     texts = _todos(task)
@@ -41,7 +44,8 @@ def work_facts(task: Task, *, now_ms: int, room: int, is_held: bool, with_left: 
     texts += [counted(usage.tool_calls, "tool")] if usage.tool_calls and not quiet else []
     texts += [f"{tokens:,} tokens"] if tokens else []
     texts += [one_line(f"{task.route.provider}/{task.route.model}")] if task.route.model != UNAVAILABLE else []
-    spans: list[Span] = [("dim", f" · {_time(task, now_ms)}")]
+    is_queued = task.status == "queued"
+    spans: list[Span] = [] if is_queued else [("dim", f" · {clock_text(elapsed_ms(task, now_ms=now_ms))}")]
     if quiet:
         spans.append(("warning", f" · stuck for {clock_text(quiet)}"))
         room += span_cells(spans[1:])
@@ -77,13 +81,6 @@ def state_text(task: Task, concern: Concern | None, *, now_ms: int) -> str:
             return f"stuck for {clock_text(quiet_ms(task, now_ms=now_ms))}"
         case None:
             return task.status
-
-
-def _time(task: Task, now_ms: int) -> str:
-    """Return the time that a task has worked; once half of it is over, with the time that a run has."""
-    taken_ms = elapsed_ms(task, now_ms=now_ms)
-    soft_ms = 0 if task.launch is None or task.is_terminal else task.launch.limits.soft_ms
-    return clock_text(taken_ms) + (f" of {clock_text(soft_ms)}" if 0 < soft_ms <= 2 * taken_ms else "")
 
 
 def _todos(task: Task) -> list[str]:
