@@ -114,6 +114,10 @@ def test_the_address_holds_search_and_filters_and_keys_do_all_of_it(chromium, se
     page.keyboard.press("k")
     page.keyboard.press("Enter")
     page.keyboard.press("a")
+    see(page.get_by_role("link", name="1 other waits for your answer")).to_be_focused()
+    page.keyboard.press("Enter")
+    see(page.get_by_role("heading", level=1)).to_contain_text("Find out how answers are cut")
+    page.keyboard.press("a")
     see(page.get_by_role("button", name="Approve once")).to_be_focused()
     page.keyboard.press("Escape")
     page.keyboard.press("?")
@@ -158,6 +162,47 @@ def test_a_phone_shows_all_of_a_task_in_its_width(chromium, see, looked_at):
         page.goto(address.split("/?")[0] + path)
         see(page.get_by_role("status").first).to_have_text("live")
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+SCROLLED_WITHIN = """[...document.querySelectorAll("main *")].filter((one) => one.scrollHeight > one.clientHeight + 1
+  && ["auto", "scroll"].includes(getComputedStyle(one).overflowY) && one.tagName !== "TEXTAREA")
+  .map((one) => one.className)"""
+
+
+def test_a_task_is_asked_for_what_is_below_it_and_leads_to_the_rest(chromium, see, looked_at):
+    ids, address = looked_at
+    page = opened(chromium, address)
+    card, rest = page.get_by_role("article"), page.get_by_role("link", name="1 other waits for your answer")
+    for name, asks in (("lead", True), ("asker", True), ("reader", False)):
+        page.goto(f"{address.split('/?')[0]}/tasks/{ids[name]}")
+        see(page.get_by_role("region", name="Waiting for an answer")).to_be_visible()
+        see(card).to_have_count(1 if asks else 0)
+        see(rest).to_have_count(0 if asks else 1)
+    rest.click()
+    see(page.get_by_role("heading", level=1)).to_contain_text("Find out how answers are cut")
+    see(card).to_contain_text("The asker of the batch wants to")
+
+
+def test_a_page_has_room_for_eight_tasks_and_for_what_one_of_them_did(chromium, see, tmp_path):
+    with forked(shown_tasks.__file__, f"{tmp_path}", "12", "0") as keeper, page_server(tmp_path) as address:
+        asking = f"{address.split('/?')[0]}/tasks/{keeper.stdout.readline().strip()}_007"
+        page = opened(chromium, address, viewport={"width": 1280, "height": 800})
+        page.goto(asking)
+        see(page.get_by_role("article")).to_contain_text("Rewrite the changelog for readers")
+        tree, pane, transcript = (
+            page.locator(each).evaluate("(box) => box.clientHeight") for each in (".scroller", ".pane", ".transcript")
+        )
+        assert (tree >= 8 * 50, transcript > pane / 2) == (True, True)
+
+        page = opened(chromium, address, viewport=PHONE)
+        page.goto(asking)
+        see(page.get_by_role("treeitem")).to_have_count(5)
+        assert page.evaluate(SCROLLED_WITHIN) == ["task"]
+        page.get_by_role("button", name="Show all 13 tasks").click()
+        see(page.get_by_role("treeitem", selected=True)).to_be_focused()
+        see(page.get_by_role("treeitem").filter(has_text="Prepare release 2.4")).to_have_attribute("aria-posinset", "1")
+        assert page.evaluate(SCROLLED_WITHIN) == ["task"]
+        assert page.faults == []
 
 
 @pytest.mark.parametrize(
@@ -230,6 +275,8 @@ def test_of_many_rows_only_those_in_sight_are_drawn(chromium, see, tmp_path):
         see(page.get_by_role("heading", level=1)).to_contain_text("Rewrite the changelog for readers")
         assert page.get_by_role("treeitem").count() < 60
         amiss = page.get_by_role("list", name="Failed and stuck")
+        see(amiss).to_be_hidden()  # none is below this one
+        page.goto(f"{address.split('/?')[0]}/tasks/{start}")
         see(amiss).to_contain_text("finder · Find texts without a translation")
         see(amiss).to_contain_text("Anthropic answered 503 three times.")
         amiss.get_by_role("link").first.click()

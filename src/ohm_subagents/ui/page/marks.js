@@ -31,9 +31,16 @@ export function fact(value, name) {
   return value === "" || value == null ? null : node("span", { class: "fact" }, node("b", {}, value), ` ${name}`);
 }
 
-/** Lead to the other tasks of a tree that have failed or are stuck, each with its reason. */
+/** Return the rows below a task of a tree, which come behind it. */
+export function below(tree, id) {
+  const at = tree.findIndex((row) => row.id === id);
+  const end = tree.findIndex((row, place) => place > at && row.depth <= tree[at].depth);
+  return at < 0 ? [] : tree.slice(at + 1, end < 0 ? tree.length : end);
+}
+
+/** Lead to the tasks below one that have failed or are stuck, each with its reason. */
 export function amiss(tree, id) {
-  const rows = tree.filter((row) => row.id !== id && (row.status === "failed" || stateOf(row) === "stuck"));
+  const rows = below(tree, id).filter((row) => row.status === "failed" || stateOf(row) === "stuck");
   const shown = rows.slice(0, NOTICED).map((row) => node("li", {}, mark(row), node("a", { href: taskPath(row.id) },
     [row.profile, row.description].filter(Boolean).join(" · ")), concern(row), row.error || row.last));
   return rows.length > NOTICED ? [...shown, node("li", {}, `… and ${rows.length - NOTICED} more in the tree`)] : shown;

@@ -1,6 +1,7 @@
 // The requests that wait for an answer: a tool call to approve, or a question.
 import { taskPath } from "./address.js";
-import { node, say } from "./dom.js";
+import { fill, node, say } from "./dom.js";
+import { below } from "./marks.js";
 import { act } from "./source.js";
 import { duration, now } from "./words.js";
 
@@ -14,11 +15,28 @@ export class Requests {
   constructor(answered) {
     this.answered = answered;
     this.cards = new Map();
-    this.element = node("section", { class: "requests", "aria-label": "Waiting for an answer", hidden: true });
+    this.elsewhere = node("p", { class: "elsewhere", role: "status" });
+    this.element = node("section", { class: "requests", "aria-label": "Waiting for an answer", hidden: true }, this.elsewhere);
   }
 
-  /** Show these of the tasks of a tree, and leave alone what somebody may be typing into. */
-  show(requests, tree) {
+  /** Show those of a task and of the tasks below it, and leave alone what somebody may be typing into. */
+  show(requests, tree, id) {
+    const near = new Set([id, ...below(tree, id).map((row) => row.id)]);
+    this.place(requests.filter(({ task }) => near.has(task)), tree);
+    this.count(requests.length - this.cards.size, tree);
+    this.element.hidden = requests.length === 0;
+  }
+
+  /** Lead to the other ones of the tree: to its root, whose page has all of them. */
+  count(others, tree) {
+    const roots = tree.filter((row) => !row.depth);
+    const href = roots.length === 1 ? taskPath(roots[0].id) : "/?status=waiting";
+    fill(this.elsewhere, others
+      ? node("a", { href }, `${others} ${others === 1 ? "other waits" : "others wait"} for your answer`) : null);
+    this.elsewhere.hidden = !others;
+  }
+
+  place(requests, tree) {
     const open = new Set(requests.map((request) => request.id));
     for (const [id, card] of this.cards) {
       if (open.has(id)) continue;
@@ -28,10 +46,9 @@ export class Requests {
     for (const request of requests.filter(({ id }) => !this.cards.has(id))) {
       const card = this.card(request, tree.find((row) => row.id === request.task));
       this.cards.set(request.id, card);
-      this.element.append(card);
+      this.elsewhere.before(card);
       say(`${request.profile} waits for an answer: ${request.title}`);
     }
-    this.element.hidden = this.cards.size === 0;
   }
 
   card(request, row) {
@@ -61,7 +78,7 @@ export class Requests {
 
   /** Bring the first one into focus; return false if there is none. */
   focus() {
-    const first = this.element.querySelector("button, input");
+    const first = this.element.querySelector("button, input") ?? this.elsewhere.querySelector("a");
     first?.focus();
     return Boolean(first);
   }

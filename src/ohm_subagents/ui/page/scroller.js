@@ -13,7 +13,8 @@ export class Scroller {
     this.placed = placed;
     this.total = 0;
     this.shown = new Map();
-    this.box.addEventListener("scroll", () => this.place(), { passive: true });
+    this.scrolled = ({ target }) => target.contains(this.box) && this.place();
+    addEventListener("scroll", this.scrolled, { capture: true, passive: true }); // of the box, or of what it is in
     this.watch = new ResizeObserver(() => {
       this.refresh();
       this.resized?.();
@@ -28,8 +29,9 @@ export class Scroller {
 
   /** The first and the last index in sight. */
   get sight() {
-    const height = this.height, top = this.box.scrollTop;
-    const last = Math.ceil((top + this.box.clientHeight) / height) + SPARE;
+    const { height, box } = this, { top: above, bottom } = box.getBoundingClientRect();
+    const top = box.scrollTop + Math.max(0, -above);
+    const last = Math.ceil((top + Math.min(bottom, innerHeight) - Math.max(above, 0)) / height) + SPARE;
     return [Math.max(0, Math.floor(top / height) - SPARE), Math.min(this.total - 1, last)];
   }
 
@@ -90,10 +92,11 @@ export class Scroller {
     if (top < box.scrollTop) box.scrollTop = top;
     else if (top + height > box.scrollTop + box.clientHeight) box.scrollTop = top + height - box.clientHeight;
     this.place();
-    if (focus) this.shown.get(index)?.focus({ preventScroll: true });
+    if (focus) this.shown.get(index)?.focus({ preventScroll: box.scrollHeight > box.clientHeight });
   }
 
   close() {
+    removeEventListener("scroll", this.scrolled, { capture: true });
     this.watch.disconnect();
   }
 }

@@ -23,8 +23,8 @@ export class TaskView {
     this.requests = new Requests(() => this.renew());
     this.transcript = new Transcript();
     this.trouble = node("div", { class: "nothing", role: "alert", hidden: true });
-    this.page = node("div", { class: "task", hidden: true }, this.head.element, this.requests.element,
-      node("div", { class: "panes" }, this.tree.element,
+    this.page = node("div", { class: "task", hidden: true }, this.head.element,
+      node("div", { class: "panes" }, this.requests.element, this.tree.element,
         node("div", { class: "pane" }, this.transcript.element, this.steer.element)));
     main.append(this.trouble, this.page);
     this.renew = paced(() => this.read());
@@ -75,7 +75,7 @@ export class TaskView {
     document.title = `${task.profile} · ${task.description || task.id} · ohm`;
     this.head.show(picture);
     this.tree.show(picture, task.id);
-    this.requests.show(exported ? [] : picture.requests, picture.tree);
+    this.requests.show(exported ? [] : picture.requests, picture.tree, task.id);
     this.steer.show(task);
     if (before && before !== task.status && this.told === task.id) say(`${task.profile}: ${task.status}`);
     if (this.told !== task.id) this.tree.reveal(task.id);

@@ -6,21 +6,26 @@ import { Timeline, legend, measured, spanColours, spanText } from "./timeline.js
 import { counted, elapsed, stateOf } from "./words.js";
 
 const DEEPEST = 6;
+const NARROW = "(max-width: 1050px)", FEW = 5;
 
 export class Tree {
   /** `chosen(id)` is called with the task that somebody chooses. */
   constructor(chosen) {
     this.chosen = chosen;
     this.tree = [];
+    this.shown = [];
+    this.narrow = matchMedia(NARROW);
     this.timeline = new Timeline();
     this.scroller = new Scroller("Tasks of this start", "tree", (index) => this.row(index), (rows) => this.paint(rows));
     this.scroller.resized = () => this.tree.length && this.repaint();
+    this.narrow.addEventListener("change", () => this.tree.length && this.place());
+    this.all = node("button", { type: "button", class: "link all", hidden: true, onclick: () => this.showAll() });
     this.scale = node("canvas", { class: "scale", "aria-hidden": "true" });
     this.sums = node("p", { class: "sums" });
     this.tip = node("div", { class: "tip", hidden: true, "aria-hidden": "true" });
     this.element = node("section", { class: "start", "aria-label": "Tree and timeline" },
       node("div", { class: "tree-head" }, this.sums, this.zoomButtons()),
-      node("div", { class: "ruler" }, legend(), this.scale), this.scroller.box, this.tip);
+      node("div", { class: "ruler" }, legend(), this.scale), this.scroller.box, this.all, this.tip);
     this.element.addEventListener("click", (event) => this.clicked(event));
     this.scroller.box.addEventListener("pointermove", (event) => this.pointed(event));
     this.scroller.box.addEventListener("pointerleave", () => { this.tip.hidden = true; });
@@ -42,10 +47,28 @@ export class Tree {
     this.id = id;
     this.timeline.take(picture.tree, picture.spans);
     this.element.classList.toggle("alone", this.tree.length === 1);
-    this.element.style.setProperty("--tasks", this.tree.length);
     this.sum();
-    this.scroller.refresh(this.tree.length);
+    this.place();
+  }
+
+  /** Show all rows; on a narrow page, which scrolls as a whole, a few around the chosen one until somebody wants more. */
+  place() {
+    const most = this.narrow.matches && !this.isWhole ? FEW : this.tree.length;
+    const at = this.tree.findIndex((row) => row.id === this.id);
+    const last = this.tree.length - most;
+    this.first = Math.max(0, Math.min(at - 1, last));
+    this.shown = this.tree.slice(this.first, this.first + most);
+    this.all.hidden = last <= 0;
+    this.all.textContent = `Show all ${this.tree.length} tasks`;
+    this.element.style.setProperty("--tasks", this.shown.length);
+    this.scroller.refresh(this.shown.length);
     this.repaint();
+  }
+
+  showAll() {
+    this.isWhole = true;
+    this.place();
+    this.scroller.reveal(Math.max(0, this.shown.findIndex((row) => row.id === this.id)));
   }
 
   /** Say how the whole start stands, and lead to those that need somebody. */
@@ -64,12 +87,12 @@ export class Tree {
   }
 
   row(index) {
-    const row = this.tree[index], chosen = row.id === this.id;
+    const row = this.shown[index], chosen = row.id === this.id;
     const amiss = concern(row);
     return node("div", {
       class: `row ${row.status}${chosen ? " chosen" : ""}`, role: "treeitem", "data-task": row.id,
       "aria-level": row.depth + 1, "aria-selected": String(chosen), tabindex: chosen ? "0" : "-1",
-      "aria-setsize": this.tree.length, "aria-posinset": index + 1,
+      "aria-setsize": this.tree.length, "aria-posinset": this.first + index + 1,
       "--depth": Math.min(row.depth, DEEPEST),
     },
     node("div", { class: "node" },
@@ -132,17 +155,17 @@ export class Tree {
   /** Move the focus by a number of rows. */
   step(by) {
     const at = this.scroller.focused;
-    const from = at < 0 ? this.tree.findIndex((row) => row.id === this.id) : at;
-    this.scroller.reveal(Math.max(0, Math.min(this.tree.length - 1, from + by)));
+    const from = at < 0 ? this.shown.findIndex((row) => row.id === this.id) : at;
+    this.scroller.reveal(Math.max(0, Math.min(this.shown.length - 1, from + by)));
   }
 
   /** Return the id of the row with the focus. */
   get focused() {
-    return this.tree[this.scroller.focused]?.id;
+    return this.shown[this.scroller.focused]?.id;
   }
 
   reveal(id) {
-    this.scroller.reveal(this.tree.findIndex((row) => row.id === id), { focus: false });
+    this.scroller.reveal(this.shown.findIndex((row) => row.id === id), { focus: false });
   }
 
   close() {
