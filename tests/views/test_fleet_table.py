@@ -1,10 +1,23 @@
 """The tasks of all processes, as `ohm top` draws them."""
 
+from dataclasses import replace
 from decimal import Decimal
+from functools import reduce
 
 from made_tasks import queued_task
 
-from ohm_subagents.contract import AnswerAwaited, ListedTask, Request, RunStarted, Usage, UsageAdded, apply
+from ohm_subagents.contract import (
+    Account,
+    AnswerAwaited,
+    ListedTask,
+    Request,
+    RunStarted,
+    TaskId,
+    ToolStarted,
+    Usage,
+    UsageAdded,
+    apply,
+)
 from ohm_subagents.views import PLAIN, FleetRow, cells, fleet_lines
 
 
@@ -54,7 +67,7 @@ def test_tasks_are_sorted_by_what_is_asked_for() -> None:
 
 def test_sums_heads_clocks_and_costs_are_told() -> None:
     sums, heads, first, *_ = drawn("time", width=120)
-    assert sums == "3 tasks, 3 running · $0.6000 · sorted by time"
+    assert sums == "3 tasks, 3 running · $0.6000 with all below · sorted by time"
     assert heads.split() == ["id", "profile", "state", "process", "time", "requests", "tokens", "cost", "task"]
     assert first.split()[1:10] == ["task_2", "p2", "running", "pid", "7", "1m", "05s", "2", "3,000"]
 
@@ -86,6 +99,50 @@ def test_the_title_comes_last_and_the_state_is_told_in_words() -> None:
     assert "stuck for 1m 05s" in first
     assert first.endswith("  Look")
     assert "task_2  finder   asks " in second
+
+
+def at_work(task_id, *events, parent=None, below=None) -> FleetRow:
+    task = queued_task(task_id, description="Look", parent=parent)
+    task = reduce(lambda state, event: apply(state, event, at_ms=5_000), (RunStarted(prompt="p"), *events), task)
+    listed = ListedTask.of(task)
+    return FleetRow(listed if below is None else replace(listed, account=Account(below=below)), "pid 7", task)
+
+
+def test_the_sum_counts_a_tree_once_with_those_that_have_ended() -> None:
+    used = UsageAdded(usage=Usage(requests=1, cost_usd=Decimal("0.2")))
+    rows = [
+        at_work("task_1", below=Usage(requests=2, cost_usd=Decimal("0.3"))),
+        at_work("task_2", used, parent=TaskId("task_1")),
+        at_work("task_3", used),
+    ]
+    assert fleet_lines(rows, sort="time", now_ms=6_000, width=90, height=9, theme=PLAIN)[0] == (
+        "3 tasks, 3 running · $0.5000 with all below · sorted by time"
+    )
+
+
+def test_what_a_task_does_or_asks_is_below_it_where_lines_are_left() -> None:
+    place = {"task_id": TaskId("task_2"), "session_id": "s", "path": ("task_2",), "profile": "p", "kind": "question"}
+    question = "Should the next release be 2.4.1, which hides the break, or 3.0.0?"
+    rows = [
+        at_work("task_1", ToolStarted(call_id="1", tool="bash", args='{"command": "sleep 9"}')),
+        at_work("task_2", AnswerAwaited(request=Request(id="req_1", question=question, options=("a", "b"), **place))),
+        at_work("task_3", ToolStarted(call_id="1", tool="read", args='{"path": "a.py"}'), parent=TaskId("task_1")),
+    ]
+
+    def below(height: int) -> list[str]:
+        lines = fleet_lines(rows, sort="time", now_ms=65_000, width=60, height=height, theme=PLAIN, with_work=True)
+        assert len(lines) <= height
+        return [line.strip() for line in lines[2:] if "Look" not in line]
+
+    assert below(5) == []
+    assert below(6) == ["╰ Asks: Should the next release be 2.4.1, which hides th…"]
+    assert below(8)[1:] == ["╰ Asks: Should the next release be 2.4.1, which hides th…", "╰ Waits for read a.py"]
+    assert below(20)[1:] == [
+        "╰ Asks: Should the next release be 2.4.1, which hides the",
+        "break, or 3.0.0? (a / b) (req_1)",
+        "╰ Waits for read a.py",
+    ]
+    assert "bash sleep 9" in below(20)[0]
 
 
 def test_a_screen_is_never_left_and_what_has_no_room_is_counted() -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
 from ohm_subagents._views.account import remaining_text
 from ohm_subagents._views.cells import cells, fit, one_line
+from ohm_subagents._views.live_tree import LiveTask, doing_lines
 from ohm_subagents._views.quantities import clock_text, cost_text, counted
 from ohm_subagents._views.spans import painted
 from ohm_subagents._views.task_texts import STATUS_TOKENS, elapsed_ms
@@ -16,9 +17,11 @@ from ohm_subagents.contract.task import Task  # noqa: TC001  likewise
 from ohm_subagents.contract.usage import NOTHING_USED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
 
+    from ohm_subagents._views.spans import Span
     from ohm_subagents._views.theme import Theme
+    from ohm_subagents.contract.ids import TaskId
 
 FleetSort = Literal["cost", "time", "tokens", "profile"]
 FLEET_SORTS: Final[tuple[FleetSort, ...]] = get_args(FleetSort)
@@ -31,6 +34,9 @@ _SPARE: Final = (6, 4, 9, 7, 2)
 _BUDGETS: Final = 9
 _LEAST_TITLE: Final = 24
 _GAP: Final = 2
+_HUNG, _BELOW = "   ╰ ", "     "
+_MOST_ASKED: Final = 4
+"""The most lines of what a task asks."""
 
 
 class FleetRow(NamedTuple):
@@ -47,16 +53,25 @@ class FleetRow(NamedTuple):
 
 
 def fleet_lines(
-    rows: Sequence[FleetRow], *, sort: FleetSort, now_ms: int, width: int, height: int, theme: Theme
+    rows: Sequence[FleetRow],
+    *,
+    sort: FleetSort,
+    now_ms: int,
+    width: int,
+    height: int,
+    theme: Theme,
+    with_work: bool = False,
 ) -> list[str]:
     """Draw a line of sums, one of heads, and one for each task, in at most `height` lines of `width` cells.
 
-    What a task used is that of its whole tree; the sums count each task once. Where titles have no room, other columns
-    give theirs: first requests, processes, what is left and tokens, then profiles. No number is cut.
+    What a task used is that of its whole tree; the sums count each tree once, with those of its tasks that have ended.
+    Where titles have no room, other columns give theirs: first requests, processes, what is left and tokens, then
+    profiles. No number is cut. `with_work` tells below each task what it does or asks, where lines are left for that.
     """
-    used = sum((row.task.usage for row in rows), NOTHING_USED)
+    ids = {row.task.id for row in rows}
+    used = sum((row.task.tree_usage for row in rows if row.task.parent not in ids), NOTHING_USED)
     running = sum(row.task.status == "running" for row in rows)
-    cost = "" if used.cost_usd is None else f" · {cost_text(used.cost_usd)}"
+    cost = "" if used.cost_usd is None else f" · {cost_text(used.cost_usd)} with all below"
     sums = f"{counted(len(rows), 'task')}, {running} running{cost} · sorted by {sort}"
     if not rows:
         said = [("bold", sums)], [("dim", "Nothing waits or runs. What has ended is in: ohm tasks")]
@@ -69,6 +84,8 @@ def fleet_lines(
     widths = [max(cells(line[at]) for line in table) for at in range(len(_HEADS) - 1)]
     kept = _fitting(widths, width)
     lines = [painted([("bold", sums)], width, theme)]
+    spare = height - 2 - len(ordered) if with_work else 0
+    told = _work_lines(shown, waiting, spare, now_ms, width) if spare > 0 else {}
     for line, row in zip(table, (None, *shown), strict=True):
         padded = [
             text + " " * (space - cells(text)) if at in _LEFT else " " * (space - cells(text)) + text
@@ -80,9 +97,24 @@ def fleet_lines(
         lines.append(
             painted([(token, padded[0]), ("muted" if row is None else "", "  ".join(["", *padded[1:]]))], width, theme)
         )
+        lines += [painted(spans, width, theme) for spans in ([] if row is None else told.get(row.task.id, []))]
     if len(shown) < len(ordered):
         lines.append(painted([("dim", f"… and {len(ordered) - len(shown)} more")], width, theme))
     return lines[: max(1, height)]
+
+
+def _work_lines(
+    rows: Sequence[FleetRow], waiting: Container[TaskId | None], spare: int, now_ms: int, width: int
+) -> dict[TaskId, list[list[Span]]]:
+    """Return what tasks do or ask, in `spare` lines at most; those that need somebody have the first ones."""
+    live = [LiveTask(row.work, is_patient=row.task.id in waiting) for row in rows if row.work is not None]
+    live.sort(key=lambda one: concern_of(one.task, now_ms=now_ms, is_patient=one.is_patient) is None)
+    told: dict[TaskId, list[list[Span]]] = {}
+    for number, one in enumerate(live[:spare]):
+        room = min(_MOST_ASKED, spare - min(len(live), spare) + number + 1 - sum(map(len, told.values())))
+        lines = doing_lines(one, now_ms=now_ms, width=max(1, width - len(_HUNG)), limit=room)
+        told[one.task.id] = [[("dim", _BELOW if at else _HUNG), *line] for at, line in enumerate(lines)]
+    return told
 
 
 def _fitting(widths: Sequence[int], width: int) -> set[int]:

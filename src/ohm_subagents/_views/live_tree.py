@@ -167,6 +167,11 @@ def doing_text(task: Task, *, now_ms: int, is_patient: bool = False) -> str:
     )
 
 
+def doing_lines(live: LiveTask, *, now_ms: int, width: int, limit: int) -> list[list[Span]]:
+    """Return the same in a line, or what it asks in up to `limit` lines of `width` cells."""
+    return asked_lines(live.task, width=width, limit=limit) or [_activity(live, now_ms)]
+
+
 def _activity(live: LiveTask, now_ms: int) -> list[Span]:
     """Return what a task does now, or how it ended, on one line."""
     task = live.task

@@ -70,8 +70,16 @@ class _Fleet:
 
     def lines(self, width: int, height: int) -> list[str]:
         """Draw what was read last, with the time of now."""
-        theme = terminal_theme() if is_terminal() else PLAIN
-        return fleet_lines(self._rows, sort=self.sort, now_ms=system_clock(), width=width, height=height, theme=theme)
+        is_drawn = is_terminal()
+        return fleet_lines(
+            self._rows,
+            sort=self.sort,
+            now_ms=system_clock(),
+            width=width,
+            height=height,
+            theme=terminal_theme() if is_drawn else PLAIN,
+            with_work=is_drawn,
+        )
 
     def frame(self, width: int, height: int) -> str:
         """Draw it with the keys that there are."""
