@@ -37,9 +37,13 @@ class Start(Generic[ProcessT]):
         self._is_abandoned = False
 
     async def play(self) -> None:
-        """Start the process; one that nobody waits for any more is ended."""
+        """Start the process; one that nobody waits for any more is ended.
+
+        A cancellation does not reach it: the process would run on, and whoever waits for it would wait as long.
+        """
         try:
-            self._result = await self._begin()
+            with anyio.CancelScope(shield=True):
+                self._result = await self._begin()
         except Exception as failure:  # noqa: BLE001  it is raised where somebody waits for the process
             self._failure = failure
         self._is_over.set()

@@ -127,6 +127,23 @@ async def test_a_start_that_asyncio_cancels_is_left_at_once_and_its_process_ends
 
 
 @pytest.mark.sample(3)
+@pytest.mark.parametrize("turns", [0, 1, 2, 5, 20])
+async def test_a_start_that_is_cancelled_with_all_around_it_ends_with_its_process(started, turns):
+    launch = started.sh("sleep 1000")
+    with anyio.CancelScope() as scope:
+        async with Supervisor.open(grace_s=GRACE_S) as supervisor, anyio.create_task_group() as group:
+
+            async def cancel():
+                for _ in range(turns):
+                    await anyio.lowlevel.checkpoint()
+                scope.cancel()
+
+            group.start_soon(cancel)
+            await supervisor.start(launch)
+            await anyio.sleep_forever()
+    assert started.left == []
+
+
 @leavers
 async def test_what_a_process_started_ends_when_it_is_stopped(started, leaver):
     async with Supervisor.open(grace_s=GRACE_S) as supervisor:
