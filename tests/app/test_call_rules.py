@@ -10,7 +10,7 @@ import pytest
 from acting import ALL, ActingBackend
 from model_server import Call, ModelServer, Say
 
-from ohm_subagents import Approve, ErrorCode, Ohm
+from ohm_subagents import Approve, Budget, ErrorCode, Ohm
 from ohm_subagents.contract import AnswerAwaited, Checkpointed, ToolEnded, ToolStarted
 from ohm_subagents.plugin import Capability
 
@@ -76,6 +76,20 @@ async def ran(place: Place, *commands: str, **rules: Any) -> list[tuple[bool, st
         events = [event async for event in handle.events()]
         assert (await handle.wait()).unwrap().output == "Done."
     return [(event.status == "error", event.text) for event in events if isinstance(event, ToolEnded)]
+
+
+async def test_nobody_is_asked_about_a_call_for_which_the_budget_leaves_no_room(place: Place) -> None:
+    place.profile("tools: {ask: ['bash']}")
+    async with (
+        ModelServer(Say(Call("bash", {"command": "touch made"}))) as server,
+        place.open(server, unattended="allow") as ohm,
+    ):
+        handle = await ohm.start("worker", "Do it.", budget=Budget(requests=1))
+        assert (await handle.wait()).unwrap_err().code == ErrorCode.BUDGET_EXCEEDED
+        task = ohm.task(handle.id)
+    assert task is not None
+    assert not (place.cwd / "made").exists()
+    assert [one.message for one in task.diagnostics if "was made" in one.message] == []
 
 
 async def test_a_denied_command_is_not_run_and_the_model_reads_why(place: Place) -> None:

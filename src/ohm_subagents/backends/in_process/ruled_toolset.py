@@ -11,6 +11,7 @@ from pydantic_ai.exceptions import ModelRetry, ToolFailed
 from pydantic_ai.toolsets import WrapperToolset
 
 from ohm_subagents.backends.in_process.tools.failure import fail
+from ohm_subagents.backends.in_process.tools.use import refuse_if_closed
 from ohm_subagents.plugin import ASK_PARENT
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class RuledToolset(WrapperToolset[Any]):
         return result
 
     async def _called(self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]) -> Any:  # noqa: ANN401  as above
+        refuse_if_closed(ctx)  # nobody is asked about a call that is not made in any case
         given, call_id = _as_called(tool_args), ctx.tool_call_id or ""
         with ExitStack() as waiting:
             refusal = await self.gate.tool(
