@@ -28,6 +28,7 @@ async def test_the_list_has_all_tasks_newest_first_with_their_numbers(played):
     rows = {row["id"]: row for row in page["tasks"]}
     assert rows[ids["asker"]]["asks"] == 1
     assert rows[ids["lead"]]["tree"]["requests"] == 2
+    assert {row["id"]: row["below"] for row in page["tasks"] if row["below"]} == {ids["lead"]: 4}
     assert rows[ids["sleeper"]]["where"].startswith("pid ")
     assert rows[ids["reader"]]["where"] == ""
 

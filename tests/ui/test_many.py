@@ -1,9 +1,12 @@
 """A page of ten thousand tasks, and a tree of two hundred: each is read once, and then only what is new."""
 
+from decimal import Decimal
+
 import pytest
 from store_tasks import Clock, Hand, TextDelta, opened
 
-from ohm_subagents.contract import ToolEnded, ToolStarted
+from ohm_subagents.contract import AccountCharged, ToolEnded, ToolStarted
+from ohm_subagents.contract.account import Remaining
 from ohm_subagents.store import RetentionPolicy
 from ohm_subagents.ui.pictures import Pictures
 from ohm_subagents.ui.registry import Filters
@@ -80,6 +83,50 @@ async def test_of_a_tree_of_two_hundred_the_settled_ones_are_read_once(tmp_path)
         loads, before = counting.loads, await pictures.newest_changes("root")
         assert (await pictures.picture("root")).unwrap() == picture
         assert (counting.loads, await pictures.newest_changes("root")) == (loads, before)
+
+
+async def test_of_a_budget_that_a_tree_shares_each_page_tells_what_its_root_has_left(tmp_path):
+    clock = Clock()
+    async with opened("sqlite", tmp_path, clock) as store:
+        hand = Hand(store, clock)
+        root, child, limited = (hand.started(name, parent=above) for name, above in TREE)
+        hand.tell(child, left(cost_usd="0.4887", spawns=25))
+        hand.tell(limited, left(cost_usd="0.4855", spawns=25, requests=3))
+        hand.tell(root, left(cost_usd="0.4665", spawns=25))
+        await store.flush()
+        pictures = Pictures(store, clock)
+        told = {name: (await pictures.picture(name)).unwrap() for name, _ in TREE}
+    assert {name: (one["left"], one["own_left"]) for name, one in told.items()} == {
+        "root": ("$0.4665 · 25 tasks", ""),
+        "child": ("$0.4665 · 25 tasks", ""),
+        "limited": ("$0.4665 · 25 tasks", "3 requests"),
+    }
+
+
+TREE = (("root", None), ("child", "root"), ("limited", "child"))
+
+
+def left(cost_usd, **rest):
+    return AccountCharged(remaining=Remaining(cost_usd=Decimal(cost_usd), **rest))
+
+
+async def test_the_tasks_below_one_are_counted_whichever_is_read_first_and_as_long_as_they_are_kept(tmp_path):
+    clock = Clock()
+    async with opened("sqlite", tmp_path, clock, policy=RetentionPolicy(max_entries=3)) as store:
+        hand, pictures = Hand(store, clock), Pictures(store, clock)
+
+        async def below():
+            clock.now += 1_000
+            await store.flush()
+            page = await pictures.page(Filters(), offset=0, limit=9)
+            return {row["id"]: row["below"] for row in page["tasks"]}
+
+        for name, above in reversed(TREE):
+            hand.settled(name, parent=above)
+            clock.now += 1_000
+        assert await below() == {"root": 2, "child": 1, "limited": 0}
+        hand.settled("another", parent="child")
+        assert await below() == {"another": 0, "root": 2, "child": 1}
 
 
 async def test_one_that_does_nothing_for_long_is_stuck_unless_it_waits_for_another(tmp_path):

@@ -64,7 +64,9 @@ class TaskPicture(TypedDict):
     is_whole: bool
     """False if `near` has left out what tasks further away do, and their spans."""
     left: str
-    """The rest of the budgets of the task, in words; empty where nothing limits it."""
+    """The rest of the budgets of its start, as at the newest charge, in words; empty where nothing limits it."""
+    own_left: str
+    """The rest of budgets of the task itself where less is left of them, in words; else empty."""
     now_ms: int
     """The time of the answer."""
 

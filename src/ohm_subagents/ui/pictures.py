@@ -12,7 +12,7 @@ from ohm_subagents.contract.usage import NOTHING_USED
 from ohm_subagents.ui.answers import CostLine, CostPage, ExportData, RowsChanged, TaskPage, TaskPicture, TranscriptPage
 from ohm_subagents.ui.readings import Readings
 from ohm_subagents.ui.registry import Registry, counts_of
-from ohm_subagents.ui.rows import asked_of, detail_of, left_of, row_of, tree_row_of, used_by, used_of, work_of
+from ohm_subagents.ui.rows import asked_of, detail_of, left_of, own_left_of, row_of, used_by, used_of, work_of
 from ohm_subagents.ui.shapes import TreeRow, Work
 from ohm_subagents.views import cost_rows, one_line
 
@@ -123,7 +123,7 @@ class Pictures:
 
     def _row_with(self, task: ListedTask, work: Work) -> Row:
         where = "" if task.is_terminal else one_line(self._store.owner(task.id))
-        return row_of(task, work, now_ms=self.now(), where=where)
+        return row_of(task, work, now_ms=self.now(), below=self.registry.below(task.id), where=where)
 
     async def picture(self, task_id: str, *, near: int = 0) -> Result[TaskPicture, OhmError]:
         """Return a task with the tree and the timeline of its start.
@@ -132,11 +132,11 @@ class Pictures:
         """
         self.registry.refresh()
         listed, tree = self.registry.get(task_id), self.registry.tree(task_id)
-        in_order = [each for each, _ in tree]
+        root, in_order = self.registry.root(task_id), [each for each, _ in tree]
         near_it = in_order[_around(task_id, in_order, near)]
         read = dict(zip((each.id for each in near_it), await self.readings.of(*near_it), strict=True))
         readings = {each: found.ok_value for each, found in read.items() if isinstance(found, Ok)}
-        if listed is None or (chosen := readings.get(listed.id)) is None:
+        if listed is None or root is None or (chosen := readings.get(listed.id)) is None:
             return Err(self._unknown(task_id))
         shown = [(each, depth) for each, depth in tree if each.id in readings or each.id not in read]
         rows = [self._tree_row(each, depth, readings.get(each.id)) for each, depth in shown]
@@ -156,17 +156,15 @@ class Pictures:
                 requests=sorted(asked, key=lambda one: one["asked_ms"]),
                 cost=used_by(in_order),
                 is_whole=len(near_it) == len(tree),
-                left=left_of(chosen.task, now_ms=self.now()),
+                left=left_of(root, now_ms=self.now()),
+                own_left=own_left_of(listed, root, now_ms=self.now()),
                 now_ms=self.now(),
             )
         )
 
     def _tree_row(self, listed: ListedTask, depth: int, reading: Reading | None) -> TreeRow:
-        children = len(self.registry.children(listed.id))
-        if reading is None:
-            return TreeRow(**self._row_with(listed, _UNREAD), depth=depth, children=children, left="")
-        row = self._row_with(listed, self._work_of(reading))
-        return tree_row_of(row, reading.task, depth=depth, children=children, now_ms=self.now())
+        row = self._row_with(listed, _UNREAD if reading is None else self._work_of(reading))
+        return TreeRow(**row, depth=depth, children=len(self.registry.children(listed.id)))
 
     async def transcript(self, task_id: str, after: int) -> Result[TranscriptPage, OhmError]:
         """Return the entries of a task that are new or have changed after a number."""

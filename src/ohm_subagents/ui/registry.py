@@ -62,6 +62,7 @@ class Registry:
         self._tasks: dict[TaskId, ListedTask] = {}
         self._newest_first: list[TaskId] | None = None
         self._below: dict[TaskId, list[TaskId]] = {}
+        self._sizes: dict[TaskId, int] = {}  # the tasks below each, and itself
         self._started: dict[str, list[TaskId]] = {}
         self._open: set[TaskId] = set()
         self._late: dict[TaskId, int] = {}  # where the logs of those that settled last ended when they were read
@@ -127,6 +128,8 @@ class Registry:
                 self._below.setdefault(task.parent, []).append(task.id)
             elif task.call is not None:
                 self._started.setdefault(task.call, []).append(task.id)
+            self._sizes[task.id] = 1 + sum(self._sizes.get(child, 0) for child in self._below.get(task.id, ()))
+            self._grow_above(task, self._sizes[task.id])
         self._tasks[task.id] = task
         self._changed[task.id] = self.version
         (self._open.discard if task.is_terminal else self._open.add)(task.id)
@@ -140,6 +143,7 @@ class Registry:
         if task is None:
             return
         self._newest_first = None
+        self._grow_above(task, -self._sizes.pop(task_id))
         siblings = self._below.get(task.parent or task.id) if task.parent else self._started.get(task.call or "")
         if siblings is not None and task_id in siblings:
             siblings.remove(task_id)
@@ -149,6 +153,14 @@ class Registry:
         self._gone[task_id] = self.version
         for oldest in [*self._gone][:-_MOST_GONE]:
             del self._gone[oldest]
+
+    def _grow_above(self, task: ListedTask, by: int) -> None:
+        """Count so many tasks more below each task above one."""
+        seen = {task.id}
+        while task.parent is not None and task.parent in self._tasks and task.parent not in seen:
+            seen.add(task.parent)
+            task = self._tasks[task.parent]
+            self._sizes[task.id] += by
 
     def touch(self, task_id: TaskId) -> None:
         """Note a change of a task that no list shows."""
@@ -201,17 +213,26 @@ class Registry:
 
         The tasks that one call of a program has started belong together.
         """
-        task = self.get(task_id)
+        task = self.root(task_id)
         if task is None:
             return []
-        above: set[TaskId] = set()
-        while task.parent is not None and task.parent in self._tasks and task.id not in above:
-            above.add(task.id)
-            task = self._tasks[task.parent]
         together = self._started.get(task.call or "", [])
         tree: list[tuple[ListedTask, int]] = []
         self._collect(together if task.id in together else [task.id], tree)
         return tree
+
+    def root(self, task_id: str) -> ListedTask | None:
+        """Return the first of the tasks that have started each other down to this one; None if it is not kept."""
+        task = self.get(task_id)
+        above: set[TaskId] = set()
+        while task is not None and task.parent is not None and task.parent in self._tasks and task.id not in above:
+            above.add(task.id)
+            task = self._tasks[task.parent]
+        return task
+
+    def below(self, task_id: TaskId) -> int:
+        """Return the number of tasks below a task, at any depth."""
+        return self._sizes[task_id] - 1
 
     def children(self, task_id: TaskId) -> list[ListedTask]:
         """Return the tasks that a task has started."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents.contract.account import Account, Remaining
 from ohm_subagents.contract.usage import Usage
 from ohm_subagents.ui.entries import MOST_CHARS
 from ohm_subagents.ui.markup import markup
-from ohm_subagents.ui.shapes import Asked, Detail, Fact, Failure, Row, TreeRow, Used, Work
+from ohm_subagents.ui.shapes import Asked, Detail, Fact, Failure, Row, Used, Work
 from ohm_subagents.ui.words import last_words
 from ohm_subagents.views import (
     argument_lines,
@@ -29,14 +31,16 @@ from ohm_subagents.views import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from decimal import Decimal
 
     from ohm_subagents.contract import ListedTask, OhmError, Request, Task
     from ohm_subagents.ui.timeline import Timeline
 
 _LABEL: Final = 14
 """The width of a label in the lines of facts."""
-_APART: Final = frozenset({"task", "status", "asks", "files", "error"})
+_APART: Final = frozenset({"task", "status", "asks", "files", "error", "left", "started by"})
 """Facts that have a place of their own."""
+_LEFT: Final = [field.name for field in fields(Remaining)]
 
 
 def used_of(usage: Usage) -> Used:
@@ -74,8 +78,8 @@ def work_of(task: Task, timeline: Timeline | None, children: Iterable[ListedTask
     )
 
 
-def row_of(task: ListedTask, work: Work, *, now_ms: int, where: str = "") -> Row:
-    """Return a task in a list; `where` is the process that runs it."""
+def row_of(task: ListedTask, work: Work, *, now_ms: int, below: int = 0, where: str = "") -> Row:
+    """Return a task in a list, with so many tasks `below` it; `where` is the process that runs it."""
     taken_ms = elapsed_ms(task, now_ms=now_ms)
     return Row(
         **work,
@@ -96,12 +100,8 @@ def row_of(task: ListedTask, work: Work, *, now_ms: int, where: str = "") -> Row
         elapsed_ms=taken_ms,
         used=used_of(task.usage),
         tree=used_of(task.tree_usage),
+        below=below,
     )
-
-
-def tree_row_of(row: Row, task: Task, *, depth: int, children: int, now_ms: int) -> TreeRow:
-    """Return a task in a tree, so many tasks below its root."""
-    return TreeRow(**row, depth=depth, children=children, left=left_of(task, now_ms=now_ms))
 
 
 def detail_of(row: Row, task: Task, *, now_ms: int, can_send: bool) -> Detail:
@@ -125,9 +125,26 @@ def _failure(error: OhmError) -> Failure:
     return Failure(code=error.code, message=printable(error.message), advice=printable(error.advice))
 
 
-def left_of(task: Task, *, now_ms: int) -> str:
+def left_of(task: ListedTask, *, now_ms: int) -> str:
     """Write what is left of the budgets of a task."""
-    return remaining_text(task.activity.account, at_ms=task.ended_ms or now_ms)
+    return remaining_text(task.account, at_ms=task.ended_ms or now_ms)
+
+
+def own_left_of(task: ListedTask, root: ListedTask, *, now_ms: int) -> str:
+    """Write what is left of budgets that the task does not share with the root of its tree: less, or of another kind.
+
+    What it knows of shared ones is older than what the root knows, and never less.
+    """
+    own, shared = (None if one.account is None else one.account.remaining for one in (task, root))
+    if own is None or task.id == root.id:
+        return ""
+    around = {} if shared is None else {name: getattr(shared, name) for name in _LEFT}
+    less = {name: left for name in _LEFT if _is_less(left := getattr(own, name), around.get(name))}
+    return left_of(replace(task, account=Account(remaining=Remaining(**less))), now_ms=now_ms)
+
+
+def _is_less(left: Decimal | None, shared: Decimal | None) -> bool:
+    return left is not None and (shared is None or left < shared)
 
 
 def asked_of(request: Request, *, cwd: str = "") -> Asked:

@@ -99,6 +99,8 @@ class Row(Named, Work):
     """The usage of the task itself."""
     tree: Used
     """The usage of the task and of all tasks below it."""
+    below: int
+    """The number of tasks below it, at any depth."""
 
 
 class TreeRow(Row):
@@ -108,8 +110,6 @@ class TreeRow(Row):
     """The number of tasks of the tree that it is below."""
     children: int
     """The number of tasks that it has started."""
-    left: str
-    """The rest of its budgets, in words; empty where nothing limits it."""
 
 
 class Fact(TypedDict):

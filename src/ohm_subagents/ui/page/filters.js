@@ -1,7 +1,7 @@
 // Search and filters of the list, which the address of the page holds.
 import { filters, go, listPath } from "./address.js";
 import { fill, node } from "./dom.js";
-import { STATUSES } from "./words.js";
+import { AMONG_RUNNING, STATUSES } from "./words.js";
 
 const TYPING_MS = 150;
 
@@ -31,9 +31,11 @@ export function filterBar(chosen) {
       if (document.activeElement !== input) input.value = held[input.name] ?? "";
     }
     const focused = chips.contains(document.activeElement) ? document.activeElement.dataset.status : null;
-    fill(chips, STATUSES.map((status) => node("button", {
+    const chip = (status) => node("button", {
       type: "button", class: `chip ${status}`, "data-status": status, "aria-pressed": String(held.status === status),
-    }, status, node("span", { class: "count" }, String(counts[status] ?? 0)))));
+    }, status, node("span", { class: "count" }, String(counts[status] ?? 0)));
+    const among = node("span", { class: "among" }, chip("running"), "of which", AMONG_RUNNING.map(chip));
+    fill(chips, among, STATUSES.filter((status) => !["running", ...AMONG_RUNNING].includes(status)).map(chip));
     if (focused) chips.querySelector(`[data-status="${focused}"]`)?.focus();
   };
   chips.addEventListener("click", (event) => {

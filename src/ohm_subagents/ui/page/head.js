@@ -51,12 +51,16 @@ export class Head {
   /** Draw what the passing time changes. */
   tick() {
     if (!this.picture) return;
-    const { task, tree, cost, left } = this.picture;
+    const { task, tree, cost, left, own_left: ownLeft } = this.picture, is = tree.length > 1;
+    const all = `for all ${tree.length} tasks`, itself = is ? "for this task" : "";
     fill(this.facts, node("span", { class: `pill ${task.status}` }, task.status), concern(task),
-      fact(elapsed(task), ""), task.model && fact(task.model, ""), fact(task.used.tokens, ""), fact(task.used.cost, ""),
-      tree.length > 1 && cost.cost ? fact(cost.cost, `for all ${tree.length} tasks`) : null, left && fact(left, "left"),
+      fact(elapsed(task), ""), task.model && fact(task.model, ""),
+      fact([task.used.cost, task.used.tokens].filter(Boolean).join(" · "), itself),
+      task.below && task.below + 1 < tree.length ? fact(task.tree.cost, `with ${task.below} below it`) : null,
+      is ? fact(cost.cost, all) : null, fact(left, is ? `left ${all}` : "left"), fact(ownLeft, `left ${itself}`),
       task.where && node("span", { title: "The process that runs this task" }, fact(task.where, "")),
-      fact(instant(task.created_ms), "started"));
+      node("span", { class: "fact" }, task.started_ms === null ? "queued at " : "started at ",
+        node("b", {}, instant(task.started_ms ?? task.created_ms))));
     fill(this.others, amiss(tree, task.id));
     this.others.hidden = !this.others.children.length;
     const silent = exported ? 0 : silence(task);

@@ -6,7 +6,7 @@ import { concern, fact, mark, titled } from "./marks.js";
 import { Scroller } from "./scroller.js";
 import { act, readTasks } from "./source.js";
 import { follow, paced } from "./stream.js";
-import { elapsed, silence } from "./words.js";
+import { counted, elapsed, noun, silence, sum } from "./words.js";
 
 const PART = 100;
 
@@ -64,8 +64,8 @@ export class ListView {
 
   show(found) {
     this.bar.count(found);
-    fill(this.sums, fact(found.total.toLocaleString("en"), found.total === 1 ? "task" : "tasks"),
-      fact(found.counts.running ?? 0, "running"), fact(found.used.cost, ""), fact(found.used.tokens, ""),
+    fill(this.sums, fact(found.total.toLocaleString("en"), filters().status ? `of ${counted(sum(found.counts), "task")}` : noun(found.total, "task")),
+      filters().status ? null : fact(found.counts.running ?? 0, "running"), fact(found.used.cost, ""), fact(found.used.tokens, ""),
       found.total ? node("span", {}, "Open a task to answer it, to send it a follow-up, or to land or discard its changes.") : null);
     this.nothing.hidden = found.total > 0;
     this.nothing.textContent = Object.keys(filters()).length
@@ -103,7 +103,7 @@ export class ListView {
     const task = this.task(index);
     const place = { role: "listitem", "aria-setsize": this.scroller.total, "aria-posinset": index + 1 };
     if (!task) return node("div", { class: "row empty", ...place }, "…");
-    return node("div", { class: `row ${task.status}`, ...place, tabindex: "-1" },
+    return node("div", { class: `row ${task.status}${task.below ? " leads" : ""}`, ...place, tabindex: "-1" },
       mark(task),
       node("a", { class: "what", href: taskPath(task.id) },
         task.parent && node("span", { class: "below" }, "↳"), titled(task)),
@@ -115,7 +115,8 @@ export class ListView {
       node("span", { class: "model" }, task.model),
       node("span", { class: "number took" }, elapsed(task)),
       node("span", { class: "number tokens" }, task.tree.tokens),
-      node("span", { class: "number cost" }, task.tree.cost));
+      node("span", { class: "number cost" }, task.tree.cost),
+      task.below ? node("span", { class: "with" }, `with ${task.below} below it`) : null);
   }
 
   clicked(event) {

@@ -99,7 +99,7 @@ export class Tree {
       mark(row),
       node("span", { class: "what" }, node("b", {}, row.profile), node("span", { class: "about" }, row.description)),
       node("span", { class: "number took" }, elapsed(row)),
-      node("span", { class: "number cost" }, row.used.cost || row.used.tokens),
+      node("span", { class: "number cost" }, row.below ? node("small", {}, "own ") : null, row.used.cost || row.used.tokens),
       node("span", { class: "doing", title: row.error || row.last || null }, amiss, row.error || row.last)),
     node("canvas", { class: "track", "data-task": row.id, "aria-hidden": "true" }),
     node("span", { class: "unseen" }, this.timeline.words(row.id)));

@@ -2,6 +2,7 @@
 
 export const MARKS = { succeeded: "✓", failed: "✕", cancelled: "○", queued: "…", running: "", held: "?", stuck: "!" };
 export const STATUSES = ["running", "waiting", "stuck", "queued", "succeeded", "failed", "cancelled"];
+export const AMONG_RUNNING = ["waiting", "stuck"];
 export const KINDS = { model: "model request", tool: "tool call", wait: "wait", guard: "guard", queued: "queued", run: "run" };
 const SILENT_MS = 30_000;
 const TIME_OF_DAY = new Intl.DateTimeFormat([], { timeStyle: "medium", hour12: false });
@@ -40,9 +41,19 @@ export function instant(ms) {
   return day + TIME_OF_DAY.format(at);
 }
 
+/** Write `task` or `tasks`. */
+export function noun(number, one) {
+  return number === 1 ? one : `${one}s`;
+}
+
 /** Write `1 task` or `2 tasks`. */
-export function counted(number, noun) {
-  return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+export function counted(number, one) {
+  return `${number.toLocaleString("en")} ${noun(number, one)}`;
+}
+
+/** Return how many tasks there are by their counts; those that wait for an answer or are stuck run too. */
+export function sum(counts) {
+  return STATUSES.filter((status) => !AMONG_RUNNING.includes(status)).reduce((all, status) => all + counts[status], 0);
 }
 
 /** Return the time a task has taken, as text; of one that has not begun, the time it has waited. */
