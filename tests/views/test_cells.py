@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wcwidth import width as cells_of
 
-from ohm_subagents._views.cells import _NARROW, cells, fit, printable, wrap
+from ohm_subagents._views.cells import _NARROW, cells, fit, hung, printable, wrap
 
 
 @pytest.mark.parametrize(
@@ -71,6 +71,24 @@ def test_wrapping_keeps_every_visible_character_and_the_width(text: str, width: 
 @given(st.text(), st.integers(min_value=8, max_value=40))
 def test_a_fitted_line_fits(text: str, width: int) -> None:
     assert cells(fit(text, width)) <= width
+
+
+def test_a_line_that_is_too_wide_goes_on_indented_more_than_a_line_of_its_own_kind() -> None:
+    assert [*hung("a short line\n  command: git push  because of a rule\none two three", 24)] == [
+        "a short line",
+        "  command: git push",
+        "    because of a rule",
+        "one two three",
+    ]
+    assert [*hung("one two three four", 9)] == ["one two", "three", "four"]
+
+
+@settings(deadline=None)
+@given(st.text(), st.integers(min_value=8, max_value=40))
+def test_a_hung_text_keeps_all_its_words(text: str, width: int) -> None:
+    lines = [*hung(printable(text), width)]
+    assert "".join("".join(lines).split()) == "".join(printable(text).split())
+    assert max(map(cells, lines)) <= width
 
 
 @pytest.mark.parametrize("word", ["word ", "word"], ids=["words", "one word"])

@@ -4,7 +4,9 @@ import json
 import re
 
 from made_tasks import with_fields
+from rich.text import Text
 
+from ohm_subagents._terminal.theme import Ansi
 from ohm_subagents._views.transcript import Transcript, transcript_lines
 from ohm_subagents.contract import (
     AgentEnded,
@@ -41,6 +43,20 @@ def told(task, *events) -> list[str]:
     """The blocks after the heading."""
     history = [Recorded(at_ms=1_000 * at, event=e) for at, e in enumerate(events)]
     return "\n".join(transcript_lines(task, history)).split("\n\n")[1:]
+
+
+def test_what_is_too_wide_goes_on_in_the_next_line_with_its_colours(succeeded) -> None:
+    asked = RunStarted(prompt="Where is the login, and who calls it?")
+    call = ToolStarted(call_id="1", tool="bash", args='{"command": "pytest -q tests/test_login.py --maxfail=1"}')
+    ended = ToolEnded(call_id="1", tool="bash", status="error", text="The login is not where it was.")
+    history = [Recorded(at_ms=1_000 * at, event=each) for at, each in enumerate((asked, call, ended))]
+    narrow = [*transcript_lines(succeeded(), history, width=24)]
+    assert max(map(len, narrow)) <= 24
+    prompt = narrow[narrow.index("prompt · +0.0s") + 1 :]
+    assert prompt[:4] == ["  Where is the login,", "    and who calls it?", "", "✕ bash pytest -q"]
+    coloured = [*transcript_lines(succeeded(), history, width=24, theme=Ansi())]
+    assert [Text.from_ansi(line).plain for line in coloured] == narrow
+    assert " ".join(narrow).split() == " ".join(transcript_lines(succeeded(), history)).split()
 
 
 def test_everything_is_told_in_order_with_its_time(succeeded) -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from contextlib import suppress
 from functools import partial
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn, TypeAlias
 
 import typer
 
-from ohm_subagents._views.cells import printable
+from ohm_subagents._views.cells import hung, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable
@@ -203,9 +204,12 @@ def print_refusal(refused: CommandRejected, *, as_json: bool) -> None:
 
 
 def complain(text: object) -> None:
-    """Print what is wrong on standard error."""
-    with suppress(OSError):  # it is closed
-        print(printable(str(text)), file=sys.stderr, flush=True)
+    """Print what is wrong on standard error, on a terminal wrapped between words."""
+    shown = printable(str(text))
+    with suppress(OSError, ValueError):  # it is closed
+        if sys.stderr.isatty():
+            shown = "\n".join(hung(shown, shutil.get_terminal_size().columns))
+        print(shown, file=sys.stderr, flush=True)
 
 
 def report(diagnostics: Iterable[Diagnostic]) -> None:

@@ -10,7 +10,7 @@ import sys
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._views.cells import UNPRINTABLE, printable, wrap
+from ohm_subagents._views.cells import UNPRINTABLE, hung, printable, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -50,6 +50,12 @@ def width() -> int:
 def print_text(text: str) -> None:
     """Print a text on standard output, without anything that drives a terminal."""
     _print(printable(text))
+
+
+def print_wrapped(text: str) -> None:
+    """Print a text that is for people alone, on a terminal wrapped between words."""
+    shown = printable(text)
+    _print("\n".join(hung(shown, width())) if is_terminal() else shown)
 
 
 def print_styled(text: str) -> None:

@@ -15,6 +15,7 @@ ELLIPSIS = "…"
 PREVIEW_LINES: Final = 12
 EXPAND: Final = "ctrl+o to expand"
 _TAB = "   "
+_HUNG = "  "
 _WIDEST = 3  # cells of one code point: a tab
 _TOKEN = re.compile(r" +|[^ ]+")
 UNPRINTABLE = re.compile(
@@ -106,6 +107,22 @@ def wrap(text: str, width: int) -> Iterator[str]:
     """
     for line in text.split("\n"):
         yield from _wrap_line(line, width)
+
+
+def hung(text: str, width: int) -> Iterator[str]:
+    """Yield the lines of a printable text; what is wider than `width` is broken between words, and goes on indented.
+
+    So no word of a line that is indented gets the look of a line of another kind.
+    """
+    for line in text.split("\n"):
+        if cells(line) <= width:
+            yield line
+            continue
+        margin = line[: len(line) - len(line.lstrip(" "))][: width // 2]
+        after = f"{margin}{_HUNG}" if margin and len(margin) + len(_HUNG) <= width // 2 else margin
+        first, *following = wrap(line[len(margin) :], width - len(after))
+        yield margin + first
+        yield from (after + one for one in following)
 
 
 def preview_lines(text: str, *, width: int, max_lines: int = PREVIEW_LINES, how: str = EXPAND) -> list[str]:

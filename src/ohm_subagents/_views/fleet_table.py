@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
-from ohm_subagents._views.account import remaining_text
+from ohm_subagents._views.account import remaining_parts
 from ohm_subagents._views.cells import cells, fit, one_line
 from ohm_subagents._views.live_tree import LiveTask, doing_lines
 from ohm_subagents._views.quantities import clock_text, cost_text, counted
-from ohm_subagents._views.spans import painted
+from ohm_subagents._views.spans import BETWEEN, painted
 from ohm_subagents._views.task_texts import STATUS_TOKENS, elapsed_ms
 from ohm_subagents._views.tree import status_marker
 from ohm_subagents._views.work_facts import CONCERN_MARKS, concern_of, state_text
@@ -146,7 +146,7 @@ def _written(row: FleetRow, now_ms: int, *, is_patient: bool) -> tuple[str, ...]
     concern = None if row.work is None else concern_of(row.work, now_ms=now_ms, is_patient=is_patient)
     task, used = row.task, row.task.tree_usage
     taken_ms = elapsed_ms(task, now_ms=now_ms)
-    left = remaining_text(task.account, at_ms=now_ms if task.ended_ms is None else task.ended_ms)
+    left = remaining_parts(task.account, at_ms=now_ms if task.ended_ms is None else task.ended_ms)
     return (
         status_marker(task.status, taken_ms) if concern is None else CONCERN_MARKS[concern],
         one_line(row.short_id or task.id),
@@ -157,6 +157,6 @@ def _written(row: FleetRow, now_ms: int, *, is_patient: bool) -> tuple[str, ...]
         f"{used.requests:,}",
         f"{used.input_tokens + used.output_tokens:,}",
         "-" if used.cost_usd is None else cost_text(used.cost_usd),
-        left,
+        BETWEEN.join(left),
         one_line(task.description),
     )

@@ -105,8 +105,9 @@ def brief_lines(
     """
     width = max(MIN_WIDTH, width)
     heads = [_head(one, now_ms, is_chosen=one.task.id == chosen) for one in tasks]
+    share = max(width * 2 // 5, width // 2 - 6)  # a wide screen has room for both
     titles = [
-        _title(one.task, max(_LEAST_TITLE, width * 2 // 5 - span_cells(head)), with_kind=with_kind)
+        _title(one.task, max(_LEAST_TITLE, share - span_cells(head)), with_kind=with_kind)
         for one, head in zip(tasks, heads, strict=True)
     ]
     named = [[*head, *title] for head, title in zip(heads, titles, strict=True)]

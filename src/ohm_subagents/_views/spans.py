@@ -39,6 +39,28 @@ def stacked(parts: Iterable[Span], width: int) -> list[list[Span]]:
     return lines
 
 
+def folded(spans: Iterable[Span], width: int, *, margin: str) -> list[list[Span]]:
+    """Put the texts side by side in lines of `width` cells, broken between words; `margin` stands before the others."""
+    parts = [*spans]
+    text, at, lines = "".join(text for _, text in parts), 0, list[list[Span]]()
+    if cells(text) <= width:
+        return [parts]
+    for piece in wrap(text, max(1, width - len(margin))):
+        at = text.index(piece, at)
+        lines.append([*([("", margin)] if lines else []), *_sliced(parts, at, at + len(piece))])
+        at += len(piece)
+    return lines
+
+
+def _sliced(spans: Iterable[Span], start: int, end: int) -> list[Span]:
+    found, at = list[Span](), 0
+    for mark, text in spans:
+        if piece := text[max(0, start - at) : max(0, end - at)]:
+            found.append((mark, piece))
+        at += len(text)
+    return found
+
+
 def marked(spans: Iterable[Span], theme: Theme) -> str:
     """Return the texts side by side, whole, each marked by its token."""
     return "".join(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ohm_subagents._views.call_rows import CHANGE_TOKENS, call_words, seen_calls, taken_ms
-from ohm_subagents._views.cells import printable
+from ohm_subagents._views.cells import hung, printable
 from ohm_subagents._views.quantities import duration_text, instant_text
 from ohm_subagents._views.request_texts import UNANSWERED, answer_text, landing_text
-from ohm_subagents._views.spans import marked
+from ohm_subagents._views.spans import folded, marked
 from ohm_subagents._views.task_texts import DONE, FAILED, STARTED, task_title
 from ohm_subagents._views.theme import PLAIN
 from ohm_subagents._views.tool_calls import argument_lines, named_call, untold_lines
@@ -73,12 +74,15 @@ class _Block(NamedTuple):
     """The lines above the body: what a call asks beside its heading."""
 
 
-def transcript_lines(task: Task, history: Iterable[Recorded], *, theme: Theme = PLAIN) -> Iterator[str]:
+def transcript_lines(
+    task: Task, history: Iterable[Recorded], *, theme: Theme = PLAIN, width: int = sys.maxsize
+) -> Iterator[str]:
     """Yield prompts, the assistant's text, tool calls with their results and how each run ended.
 
-    Times count from the start of the task. An answer that was streamed is not repeated.
+    Times count from the start of the task. An answer that was streamed is not repeated. What is wider than `width` goes
+    on in the next line.
     """
-    transcript = Transcript(task, theme=theme)
+    transcript = Transcript(task, theme=theme, width=width)
     yield from transcript.head()
     for recorded in history:
         yield from transcript.add(recorded)
@@ -88,8 +92,9 @@ def transcript_lines(task: Task, history: Iterable[Recorded], *, theme: Theme = 
 class Transcript:
     """The transcript of a task that may go on: whole lines of a text are told as they come, a call at its end."""
 
-    def __init__(self, task: Task, *, theme: Theme = PLAIN) -> None:
+    def __init__(self, task: Task, *, theme: Theme = PLAIN, width: int = sys.maxsize) -> None:
         """Begin it, without any event."""
+        self._width = width
         self._asked, self._task = task.assignment, task
         self._theme = theme
         self._cwd = "" if task.launch is None else task.launch.cwd
@@ -108,9 +113,9 @@ class Transcript:
         """Yield the lines above the first block."""
         asked = self._asked
         title = task_title(asked.profile, asked.description)
-        yield self._line(("bold", title), ("dim", f" · {self._task.id} · {instant_text(asked.created_ms)}"))
+        yield from self._line(("bold", title), ("dim", f" · {self._task.id} · {instant_text(asked.created_ms)}"))
         if asked.resumed_from is not None:
-            yield self._line(("dim", f"Continues {asked.resumed_from}."))
+            yield from self._line(("dim", f"Continues {asked.resumed_from}."))
 
     def add(self, recorded: Recorded) -> Iterator[str]:
         """Yield the lines of the blocks that are complete with an event."""
@@ -195,14 +200,16 @@ class Transcript:
 
     def _heading(self, at_ms: int, *spans: Span) -> Iterator[str]:
         yield ""
-        yield self._line(*spans, ("dim", f" · +{duration_text(at_ms - self._asked.created_ms)}"))
+        yield from self._line(*spans, ("dim", f" · +{duration_text(at_ms - self._asked.created_ms)}"))
 
     def _body(self, text: str, token: str) -> Iterator[str]:
-        for line in printable(text).split("\n"):
-            yield self._line((token, f"  {line}")) if line else ""
+        for line in hung("\n".join(f"  {line}" if line else "" for line in printable(text).split("\n")), self._width):
+            yield marked([(token, line)], self._theme)
 
-    def _line(self, *spans: Span) -> str:
-        return marked([(token, printable(text)) for token, text in spans], self._theme)
+    def _line(self, *spans: Span) -> Iterator[str]:
+        shown = [(token, printable(text)) for token, text in spans]
+        for line in folded(shown, self._width, margin="    "):
+            yield marked(line, self._theme)
 
 
 def _ending(outcome: Outcome) -> _Block:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from contextlib import aclosing, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ from ohm_subagents.commands import (
     print_styled,
     terminal_theme,
     until_signal,
+    width,
 )
 from ohm_subagents.contract import Ok, Recorded
 from ohm_subagents.store import TaskQuery, apply, followed_events, unstarted, watched_tasks
@@ -59,8 +61,8 @@ async def _printed_events(task: Task, store: Store) -> Task:
 
 
 async def _transcribed(task: Task, store: Store) -> Task:
-    theme = terminal_theme() if is_terminal() else PLAIN
-    state, transcript = unstarted(task), Transcript(task, theme=theme)
+    theme, columns = (terminal_theme(), width()) if is_terminal() else (PLAIN, sys.maxsize)
+    state, transcript = unstarted(task), Transcript(task, theme=theme, width=columns)
     for line in transcript.head():
         print_styled(line)
     async with aclosing(followed_events(store, task.id)) as events:

@@ -21,6 +21,7 @@ from ohm_subagents.commands import (
     print_finished,
     print_json,
     print_text,
+    print_wrapped,
     system_clock,
     text_answer,
     until_signal,
@@ -66,7 +67,7 @@ async def print_requests(store: Store, _config: OhmConfig, *, as_json: bool) -> 
         print_text(NOTHING_KEPT if store.place is None else "No subagent waits for an answer.")
     else:
         for task, request in found:
-            print_text("\n".join(_lines(task, request, store)))
+            print_wrapped("\n".join(_lines(task, request, store)))
     return SUCCESS
 
 
@@ -125,7 +126,7 @@ async def answer(request_id: str, given: Answer, *, cwd: Path, config: Path | No
             complain(answered.err_value)
             return BAD_USAGE
         request = answered.ok_value
-        print_text(one_line(f"{request.id}  {answer_text(given, 'terminal')}: {request_words(request)}"))
+        print_wrapped(one_line(f"{request.id}  {answer_text(given, 'terminal')}: {request_words(request)}"))
         return await _continued(ohm, request, board, config)
 
 

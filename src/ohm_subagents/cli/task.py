@@ -140,7 +140,8 @@ async def _output(task: Task, _: Store, _config: OhmConfig) -> int:
 
 
 async def _transcript(task: Task, store: Store, _config: OhmConfig) -> int:
-    print_styled("\n".join(transcript_lines(task, await store.history(task), theme=_theme())))
+    columns = width() if is_terminal() else sys.maxsize
+    print_styled("\n".join(transcript_lines(task, await store.history(task), theme=_theme(), width=columns)))
     return SUCCESS
 
 
