@@ -235,7 +235,7 @@ async def test_the_budget_of_a_task_that_is_taken_over_counts_what_it_used_and_h
     async with opened(tmp_path, Acts(act)) as ohm:
         await ohm.answer(request.id, Approve())
         error = (await ohm.handle(request.task_id).wait()).err_value
-    assert error.message == "The budget of 1 model requests of subagent 'task' is spent."
+    assert error.message == "The budget of 1 model request of subagent 'task' is spent."
 
 
 @one_loop
@@ -250,7 +250,7 @@ async def test_a_task_that_is_taken_over_keeps_to_the_budget_of_its_call(tmp_pat
     async with opened(tmp_path, Acts(act)) as ohm:
         await ohm.answer(request.id, Approve())
         error = (await ohm.handle(request.task_id).wait()).err_value
-    assert error.message == "The budget of 1 model requests of the call is spent."
+    assert error.message == "The budget of 1 model request of the call is spent."
 
 
 @one_loop

@@ -37,6 +37,9 @@ async def test_without_a_sandbox_an_agent_reads_a_secret_and_writes_outside(tmp_
     assert (tmp_path / "new").exists()
 
 
-async def test_an_agent_in_a_sandbox_does_its_task_and_reaches_neither(tmp_path: Path) -> None:
+async def test_an_agent_in_a_sandbox_does_its_task_and_reaches_neither(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", f"{tmp_path}")  # where the agent keeps its sessions
     assert await did(tmp_path, sandbox="required") == ""
     assert not (tmp_path / "new").exists()

@@ -70,7 +70,7 @@ class Ledger:
     def out_of_time(self) -> BudgetExceeded:
         """Return the error of the wall clock that ended first."""
         first = min(self.budgets, key=lambda one: one.wall_at)
-        return BudgetExceeded("wall", first.spent("wallMs", first.budget.wall_ms or 0, "milliseconds"))
+        return BudgetExceeded("wall", first.spent("wallMs", first.budget.wall_ms or 0, "millisecond"))
 
     def spawn(self, level: int) -> OhmError | None:
         """Charge one task at this depth, or return the limit that forbids it. Tasks at level 1 are free."""

@@ -150,7 +150,7 @@ class Spending:
         """Return this budget if more was spent than it has."""
         budget = self.budget
         if budget.tool_calls is not None and self.tool_calls > budget.tool_calls:
-            return BudgetExceeded("tool_calls", self.spent("toolCalls", budget.tool_calls, "tool calls"))
+            return BudgetExceeded("tool_calls", self.spent("toolCalls", budget.tool_calls, "tool call"))
         if budget.requests is not None and self.requests > budget.requests:
             return self._no_requests(budget.requests)
         if budget.tokens is not None and self.tokens > budget.tokens:
@@ -164,7 +164,7 @@ class Spending:
         if self.has_no_more_requests:
             return self._no_requests(self.budget.requests or 0)
         if need is not None and self.unheard:
-            return BudgetExceeded("requests", self.spent("requests", self.requests, "model requests"), may_return=True)
+            return BudgetExceeded("requests", self.spent("requests", self.requests, "model request"), may_return=True)
         return None if need is None else self._fit_tokens(wanted, need) or self._fit_money(wanted, need)
 
     def _fit_tokens(self, wanted: Reservation, need: RequestNeed) -> BudgetExceeded | None:
@@ -207,22 +207,22 @@ class Spending:
     def no_spawn(self) -> OhmError | None:
         """Return why no further task may be started."""
         limit = self.budget.spawns
-        return None if limit is None or self.spawns < limit else self.spent("spawns", limit, "tasks of subagents")
+        return None if limit is None or self.spawns < limit else self.spent("spawns", limit, "task", " of subagents")
 
     def _no_requests(self, limit: int) -> BudgetExceeded:
-        return BudgetExceeded("requests", self.spent("requests", limit, "model requests"))
+        return BudgetExceeded("requests", self.spent("requests", limit, "model request"))
 
     def _no_tokens(self, limit: int, asked: int = 0) -> BudgetExceeded:
-        error = self.spent("tokens", limit, "tokens")
+        error = self.spent("tokens", limit, "token")
         if asked:
-            fact = f"The budget of {limit} tokens of {self.owner} has {max(0, limit - self.tokens)} left, and the next "
-            error = replace(error, message=f"{fact}request takes {asked} or more.")
+            has = f"The budget of {_amount(limit, 'token')} of {self.owner} has {max(0, limit - self.tokens)} left"
+            error = replace(error, message=f"{has}, and the next request takes {asked} or more.")
         return BudgetExceeded("tokens", error, may_return=self.reserved.tokens > 0)
 
     def _no_money(self, limit: Decimal, asked: Decimal = Decimal(0)) -> BudgetExceeded:
-        error = self.spent("costUsd", limit, "US dollars")
+        error = self.spent("costUsd", limit, "US dollar")
         if (left := limit - self.cost_usd - self.reserved.cost_usd) > 0:
-            has = f"The budget of {limit} US dollars of {self.owner} has {left.normalize():f} left"
+            has = f"The budget of {_amount(limit, 'US dollar')} of {self.owner} has {left.normalize():f} left"
             error = replace(error, message=f"{has}, and the next request costs {asked.normalize():f} or more.")
         return BudgetExceeded("cost", error, may_return=self.reserved.cost_usd > 0)
 
@@ -230,16 +230,16 @@ class Spending:
         """Return the error of a cost budget whose model has no known price."""
         return OhmError(
             code=ErrorCode.BUDGET_UNENFORCEABLE,
-            message=f"The budget of {self.budget.cost_usd} US dollars of {self.owner} cannot be kept: the price of "
-            f"'{need.provider}/{need.model}' is unknown.",
+            message=f"The budget of {_amount(self.budget.cost_usd, 'US dollar')} of {self.owner} cannot be kept: "
+            f"the price of '{need.provider}/{need.model}' is unknown.",
             advice="Choose a model with a known price, or set a budget of requests or tokens.",
         )
 
-    def spent(self, name: str, limit: int | Decimal, what: str) -> OhmError:
-        """Return the error of a limit that is used up; `name` is its key in `budget`."""
+    def spent(self, name: str, limit: int | Decimal, unit: str, of: str = "") -> OhmError:
+        """Return the error of a limit that is used up; `name` is its key in `budget`, `unit` is for one."""
         return OhmError(
             code=ErrorCode.BUDGET_EXCEEDED,
-            message=f"The budget of {limit} {what} of {self.owner} is spent.",
+            message=f"The budget of {_amount(limit, unit)}{of} of {self.owner} is spent.",
             advice=f"What was done so far is kept; raise budget.{name}, or ask for less.",
         )
 
@@ -253,6 +253,11 @@ class Spending:
             ("tool_calls", budget.tool_calls, self.tool_calls),
         )
         return tuple((name, max(limit - used, 0 * limit), limit) for name, limit, used in spent if limit is not None)
+
+
+def _amount(limit: int | Decimal | None, unit: str) -> str:
+    """Write `1 token` or `2 tokens`."""
+    return f"{limit} {unit}" if limit == 1 else f"{limit} {unit}s"
 
 
 def rest_of(limit: Amount | None, spent: Amount) -> Amount | None:

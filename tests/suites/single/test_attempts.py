@@ -63,7 +63,7 @@ async def test_all_attempts_have_the_budget_of_one_start(opened):
     async with opened(act, config={"subagents": {"budget": {"requests": 1}}}) as ohm:
         done, later = [await ohm.call("subagent", ASK) for _ in range(2)]
         assert len(ohm.acting.requests) == 2, "one for each call"
-    assert "The budget of 1 model requests of subagents.budget is spent." in done.text
+    assert "The budget of 1 model request of subagents.budget is spent." in done.text
     assert later.text.splitlines()[:4] == done.text.splitlines()[:4]
 
 
