@@ -54,6 +54,8 @@ def is_short(config):
 
 
 def pytest_configure(config):
+    if "CI" in os.environ:  # nothing that is skipped goes unseen there
+        config.option.reportchars = "a"
     hypothesis.settings.load_profile("short" if is_short(config) else "whole")
     if is_short(config):  # no example from the constants of the sources, all of which each worker would read first
         providers._get_local_constants = providers.Constants

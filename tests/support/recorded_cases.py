@@ -34,8 +34,8 @@ def _recorded(nodeid: str) -> tuple[str | None, str]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """One line for each file or suite, and above it each skip with its reason."""
+    """One line for each file or suite, and above it each skip with its reason, where `-ra` asks for reasons."""
     for file, counts in _counts.items():
-        for line in _skips[file]:
+        for line in _skips[file] if terminalreporter.hasopt("s") else ():
             terminalreporter.write_line(line)
         terminalreporter.write_line(f"golden {file}: " + ", ".join(f"{count} {name}" for name, count in counts.items()))
