@@ -4,6 +4,7 @@ import anyio
 import kept_work
 import pytest
 import shown_tasks
+import talking_task
 import ui_scene
 from browsers import DESKTOP, PATIENCE_MS, PHONE, browser, hurdles, opened, page_server, port_of
 from forking import forked
@@ -212,6 +213,33 @@ def test_a_page_has_room_for_eight_tasks_and_for_what_one_of_them_did(chromium, 
         see(page.get_by_role("treeitem", selected=True)).to_be_focused()
         see(page.get_by_role("treeitem").filter(has_text="Prepare release 2.4")).to_have_attribute("aria-posinset", "1")
         assert page.evaluate(SCROLLED_WITHIN) == ["task"]
+        assert page.faults == []
+
+
+def test_what_a_task_says_is_followed_from_its_newest_end_until_the_reader_scrolls_up(chromium, see, tmp_path):
+    with forked(talking_task.__file__, f"{tmp_path}") as keeper, page_server(tmp_path) as address:
+        page = opened(chromium, address)
+        page.goto(f"{address.split('/?')[0]}/tasks/{keeper.stdout.readline().strip()}")
+        transcript, newest = page.get_by_role("region", name="Transcript"), page.get_by_role("button", name="Newest")
+        see(transcript.get_by_text("Now module 59.")).to_be_in_viewport()
+        keeper.stdin.write("on\n")
+        see(transcript.get_by_text("Now module 60.")).to_be_in_viewport()
+        see(newest).to_be_hidden()
+
+        transcript.focus()
+        page.keyboard.press("Home")
+        see(transcript.get_by_text("Now module 1.")).to_be_in_viewport()
+        see(newest).to_be_visible()
+        keeper.stdin.write("on\n")
+        see(transcript.get_by_text("Now module 61.")).to_be_attached()
+        see(transcript.get_by_text("Now module 1.")).to_be_in_viewport()
+
+        newest.click()
+        see(transcript.get_by_text("Now module 61.")).to_be_in_viewport()
+        transcript.get_by_text("bash make module-61").click()
+        keeper.stdin.write("on\n")
+        see(transcript.get_by_text("Now module 62.")).to_be_attached()
+        see(transcript.get_by_text("bash make module-61")).to_be_in_viewport()
         assert page.faults == []
 
 

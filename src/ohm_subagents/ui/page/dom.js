@@ -1,5 +1,8 @@
 // Elements of the page. Text goes in as text; HTML comes from the server alone, which has made it safe.
 
+/** Matches where the page is so narrow that it scrolls as a whole. */
+export const narrow = matchMedia("(max-width: 1050px)");
+
 /** Make an element. An attribute `on…` is a listener, `--…` a custom property; true, false and null are as in HTML. */
 export function node(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);

@@ -25,7 +25,7 @@ export class TaskView {
     this.trouble = node("div", { class: "nothing", role: "alert", hidden: true });
     this.page = node("div", { class: "task", hidden: true }, this.head.element,
       node("div", { class: "panes" }, this.requests.element, this.tree.element,
-        node("div", { class: "pane" }, this.transcript.element, this.steer.element)));
+        node("div", { class: "pane" }, this.transcript.element, this.transcript.newest, this.steer.element)));
     main.append(this.trouble, this.page);
     this.renew = paced(() => this.read());
     this.clock = setInterval(() => this.tick(), 1000);
@@ -123,5 +123,6 @@ export class TaskView {
     clearInterval(this.clock);
     this.stop();
     this.tree.close();
+    this.transcript.close();
   }
 }

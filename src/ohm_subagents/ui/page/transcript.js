@@ -1,5 +1,5 @@
 // What one task did, entry by entry; what changes is changed in place.
-import { drawnHtml, node } from "./dom.js";
+import { drawnHtml, narrow, node } from "./dom.js";
 import { readTranscript } from "./source.js";
 import { paced } from "./stream.js";
 import { MARKS, duration, instant } from "./words.js";
@@ -13,13 +13,54 @@ export class Transcript {
     this.list = node("ol", { class: "entries" });
     this.empty = node("p", { class: "nothing" }, "It has not said anything yet.");
     this.element = node("section", { class: "transcript", "aria-label": "Transcript", tabindex: "0" }, this.empty, this.list);
+    this.newest = node("button", { type: "button", class: "link newest", hidden: true, onclick: () => this.follow() }, "Newest ↓");
+    this.scrolled = ({ target }) => target === this.pane && this.moved();
+    addEventListener("scroll", this.scrolled, { capture: true, passive: true });
+    this.list.addEventListener("click", (event) => { // who opens an entry wants to read it
+      if (event.target.closest("summary")) this.follows = false;
+    });
+    this.watch = new ResizeObserver(() => this.grown()); // entries get their heights as they come into sight
+    this.watch.observe(this.list);
+    this.watch.observe(this.element);
     this.read = paced(() => this.readMore());
+  }
+
+  /** What scrolls. */
+  get pane() {
+    return narrow.matches ? this.element.closest(".task") : this.element;
+  }
+
+  /** True until the end of the newest run is there. */
+  get runs() {
+    return this.last !== undefined && this.last.kind !== "end";
+  }
+
+  /** Stay at the newest end from now on. */
+  follow() {
+    this.follows = true;
+    this.grown();
+  }
+
+  grown() {
+    const { pane } = this;
+    if (pane && this.follows) this.top = pane.scrollTop = pane.scrollHeight;
+    this.newest.hidden = this.follows || !this.runs;
+  }
+
+  /** Stay where the reader has scrolled up to, and at the newest end for one who is there. */
+  moved() {
+    const { scrollTop, scrollHeight, clientHeight } = this.pane;
+    if (scrollHeight - scrollTop - clientHeight < NEAR_PX) this.follows = true;
+    else if (scrollTop < this.top) this.follows = false;
+    this.top = scrollTop;
+    this.newest.hidden = this.follows || !this.runs;
   }
 
   /** Show another task, or the same again. */
   open(id) {
     if (id !== this.id) {
-      [this.id, this.after, this.entries] = [id, 0, new Map()];
+      [this.id, this.after, this.entries, this.last] = [id, 0, new Map(), undefined];
+      [this.follows, this.top] = [false, 0];
       this.list.replaceChildren();
       this.empty.hidden = false;
     }
@@ -30,11 +71,11 @@ export class Transcript {
     const { id } = this;
     const found = await readTranscript(id, this.after).catch(() => null);
     if (!found || id !== this.id) return;
-    const pane = this.element, atEnd = pane.scrollHeight - pane.scrollTop - pane.clientHeight < NEAR_PX;
     for (const entry of found.entries) this.put(entry);
     this.empty.hidden = this.entries.size > 0;
-    if (atEnd && this.after) pane.scrollTop = pane.scrollHeight;
+    if (!this.after && this.runs && !narrow.matches) this.follows = true;
     this.after = found.next;
+    this.grown();
   }
 
   put(entry) {
@@ -45,6 +86,12 @@ export class Transcript {
       before.replaceWith(made);
     } else this.list.append(made);
     this.entries.set(entry.id, made);
+    if (entry.id >= (this.last?.id ?? 0)) this.last = entry;
+  }
+
+  close() {
+    removeEventListener("scroll", this.scrolled, { capture: true });
+    this.watch.disconnect();
   }
 }
 

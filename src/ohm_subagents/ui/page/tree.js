@@ -1,12 +1,12 @@
 // The tree of a start beside its timeline: one row for each task, of which only those in sight are drawn.
-import { fill, node } from "./dom.js";
+import { fill, narrow, node } from "./dom.js";
 import { concern, mark } from "./marks.js";
 import { Scroller } from "./scroller.js";
 import { Timeline, legend, measured, spanColours, spanText } from "./timeline.js";
 import { counted, elapsed, stateOf } from "./words.js";
 
 const DEEPEST = 6;
-const NARROW = "(max-width: 1050px)", FEW = 5;
+const FEW = 5;
 
 export class Tree {
   /** `chosen(id)` is called with the task that somebody chooses. */
@@ -14,11 +14,11 @@ export class Tree {
     this.chosen = chosen;
     this.tree = [];
     this.shown = [];
-    this.narrow = matchMedia(NARROW);
     this.timeline = new Timeline();
     this.scroller = new Scroller("Tasks of this start", "tree", (index) => this.row(index), (rows) => this.paint(rows));
     this.scroller.resized = () => this.tree.length && this.repaint();
-    this.narrow.addEventListener("change", () => this.tree.length && this.place());
+    this.widened = () => this.tree.length && this.place();
+    narrow.addEventListener("change", this.widened);
     this.all = node("button", { type: "button", class: "link all", hidden: true, onclick: () => this.showAll() });
     this.scale = node("canvas", { class: "scale", "aria-hidden": "true" });
     this.sums = node("p", { class: "sums" });
@@ -53,7 +53,7 @@ export class Tree {
 
   /** Show all rows; on a narrow page, which scrolls as a whole, a few around the chosen one until somebody wants more. */
   place() {
-    const most = this.narrow.matches && !this.isWhole ? FEW : this.tree.length;
+    const most = narrow.matches && !this.isWhole ? FEW : this.tree.length;
     const at = this.tree.findIndex((row) => row.id === this.id);
     const last = this.tree.length - most;
     this.first = Math.max(0, Math.min(at - 1, last));
@@ -169,6 +169,7 @@ export class Tree {
   }
 
   close() {
+    narrow.removeEventListener("change", this.widened);
     this.scroller.close();
   }
 }
