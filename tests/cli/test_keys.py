@@ -8,6 +8,7 @@ import signal
 import sys
 import termios
 from contextlib import contextmanager
+from functools import reduce
 from unittest.mock import patch
 
 import anyio
@@ -17,7 +18,17 @@ from screen import PATIENCE_S, on_terminal
 
 from ohm_subagents._terminal.board import Board
 from ohm_subagents._terminal.keys import Keyboard, has_keyboard
-from ohm_subagents.contract import TaskQueued
+from ohm_subagents.contract import (
+    AnswerAwaited,
+    Request,
+    RunEnded,
+    RunStarted,
+    Succeeded,
+    Task,
+    TaskQueued,
+    TaskSettled,
+    apply,
+)
 
 UP, DOWN, ENTER, ESCAPE = "\x1b[A", "\x1bOB", "\n", "\x1b"
 
@@ -122,6 +133,68 @@ async def test_a_task_is_cancelled_once_it_is_chosen_only() -> None:
     assert board.note == "Choose a task first: ↑ and ↓ move the ▸."
 
 
+def ended_task(task_id: str) -> Task:
+    events = (RunStarted(prompt="p"), RunEnded(outcome=Succeeded(), output="Done."), TaskSettled(outcome=Succeeded()))
+    return reduce(lambda state, event: apply(state, event, at_ms=1), events, queued_task(task_id))
+
+
+def asking(board: Board, task_id: str) -> Request:
+    task = queued_task(task_id)
+    request = Request(id=f"req_{task_id}", task_id=task.id, session_id="s", path=(task.id,), profile="p", tool="bash")
+    for event in (RunStarted(prompt="p"), AnswerAwaited(request=request)):
+        task = apply(task, event, at_ms=1)
+        board.notify(task, event)
+    return request
+
+
+@pytest.mark.anyio
+async def test_the_request_that_is_answered_is_that_of_the_chosen_task() -> None:
+    board, display, lent = board_of(1), Watched(), []
+    here, also_here, _elsewhere = (asking(board, f"task_{number}") for number in (2, 3, 4))
+    with terminal() as typed:
+        async with anyio.create_task_group() as group:
+            keyboard = Keyboard(None, board, display, group)
+            ended = {one.id: anyio.Event() for one in (here, also_here)}
+
+            async def answer(request: Request) -> None:
+                async with keyboard.lent_to_answer(request):
+                    lent.append(request.id)
+                ended[request.id].set()
+
+            async def press(*keys: str) -> str:
+                for key in keys:
+                    display.obeyed = anyio.Event()
+                    typed(key)
+                    await display.obeyed.wait()
+                return board.note
+
+            for request in (here, also_here):
+                group.start_soon(answer, request)
+            group.start_soon(keyboard.run)
+            assert await press(DOWN, "a") == "It asks nothing: choose one that is ?."
+            told = await press(DOWN, DOWN, DOWN, "a")
+            assert told == "Answer it with: ohm answer req_task_4 approve (or deny '<reason>')"
+            for request in (also_here, here):
+                await press(UP, "a")
+                await ended[request.id].wait()
+            group.cancel_scope.cancel()
+    assert lent == ["req_task_3", "req_task_2"]
+
+
+def test_the_keys_of_a_task_that_is_opened_are_those_that_it_takes() -> None:
+    board = board_of(1)
+    asking(board, "task_2")
+    board.notify(ended_task("task_3"), TaskSettled(outcome=Succeeded()))
+    board.has_keys = board.is_open = True
+    for task_id, keys in (
+        ("task_1", "s send · x cancel"),
+        ("task_2", "s send · a answer · x cancel"),
+        ("task_3", "s send"),
+    ):
+        board.chosen = task_id
+        assert board.frame(80, 24).splitlines()[-1] == f"  q stop · Esc back · {keys}"
+
+
 @pytest.mark.slow
 def test_one_task_is_cancelled_and_the_others_go_on(ohm, ohm_process, delegated) -> None:
     (ohm.project / "tasks.json").write_text('[{"name": "1", "prompt": "stay"}, {"name": "2", "prompt": "stay"}]')
@@ -201,6 +274,11 @@ def test_while_others_work_a_request_waits_for_its_key(ohm, ohm_process) -> None
         assert "[y] once" not in screen.text
         screen.type("a")
         screen.wait_for("[y] once")
+        drawn = screen.text.count("a answer")
+        screen.type(ESCAPE)
+        screen.wait_for("a answer", times=drawn + 1)
+        screen.type("a")
+        screen.wait_for("[y] once", times=2)
         screen.type("y\n")
         screen.wait_for("✓ push")
         ohm.released.write_text("go")

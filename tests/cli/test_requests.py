@@ -44,7 +44,7 @@ def test_a_person_at_the_terminal_answers_questions_by_number_in_words_or_not_at
             screen.wait_for("Which branch?", "1) main", "2) dev", "Type a number or your own answer.", times=number)
             for line in typed:
                 screen.type(line)
-        screen.wait_for("May I?", "Type your answer. (Ctrl-C denies)")
+        screen.wait_for("May I?", "Type your answer. (Ctrl-C denies")
         screen.type("\x03")
         screen.wait_for_end()
         assert process.wait(PATIENCE_S) == 0

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.suites.observer import Observer
     from ohm_subagents._views.spans import Span
     from ohm_subagents._views.theme import Theme
-    from ohm_subagents.contract import Event, Task, TaskId
+    from ohm_subagents.contract import Event, Request, Task, TaskId
 
 _THINKING_CHARS: Final = 400
 _MARGIN: Final = "  "
@@ -56,7 +56,7 @@ class Board:
         self.is_open = False
         """Show the chosen task alone."""
         self.news = anyio.Event()
-        """Set when a task begins or ends to ask, or settles; replace it to wait for the next time."""
+        """Set, and replaced by a new one, when a task begins or ends to ask, or settles, or a key is about answers."""
         self._tasks: dict[TaskId, LiveTask] = {}
 
     @hookimpl
@@ -84,7 +84,12 @@ class Board:
                 pass
         self._tasks[task.id] = seen._replace(task=task)
         if isinstance(event, TaskSettled | AnswerAwaited | AnswerGiven):
-            self.news.set()
+            self.tell_news()
+
+    def tell_news(self) -> None:
+        """Wake those who wait for news."""
+        news, self.news = self.news, anyio.Event()
+        news.set()
 
     @property
     def tasks(self) -> list[LiveTask]:
@@ -112,6 +117,10 @@ class Board:
         tasks = [one.task for one in self.tasks]
         chosen = [one for one in tasks if one.id == self.chosen] or [one for one in tasks if not one.is_terminal]
         return next(iter(chosen or tasks), None)
+
+    def how_to_answer(self, request: Request) -> str:
+        """Return the sentence with the command that answers a request from elsewhere."""
+        return " ".join(answer_command(request, self._config))
 
     def move(self, step: int) -> None:
         """Choose the next task, or the one before."""
@@ -146,7 +155,7 @@ class Board:
         if self.note:
             return [("warning", line) for line in wrap(one_line(self.note), room)]
         if self.has_keys:
-            return [("dim", self._keys(is_alone=len(tasks) == 1))]
+            return [("dim", self._keys(tasks))]
         asked = next((one.task.requests[0] for one in tasks if one.task.requests), None)
         return (
             []
@@ -154,9 +163,12 @@ class Board:
             else [("warning", line) for line in _unbroken(answer_command(asked, self._config), room)]
         )
 
-    def _keys(self, *, is_alone: bool) -> str:
-        ways = [] if is_alone else ["Esc back" if self.is_open else "↑↓ choose ▸ · Enter open"]
-        steer = ["s send", *(["a answer"] if self.asks else []), *([] if is_alone else ["x cancel"])]
+    def _keys(self, tasks: Sequence[LiveTask]) -> str:
+        shown = [one.task for one in tasks if not self.is_open or one.task.id == self.chosen]
+        ways = [] if len(tasks) == 1 else ["Esc back" if self.is_open else "↑↓ choose ▸ · Enter open"]
+        steer = ["s send", *(["a answer"] if any(one.requests for one in shown) else [])]
+        if len(tasks) > 1 and any(not one.is_terminal for one in shown):
+            steer.append("x cancel")
         return " · ".join(["q stop", *ways, *steer])
 
 

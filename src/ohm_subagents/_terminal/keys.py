@@ -7,14 +7,14 @@ import re
 import signal
 import sys
 import termios
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 import anyio
 
 from ohm_subagents._app.handle import Handle
 from ohm_subagents._terminal.command import complain
-from ohm_subagents._terminal.prompts import is_attended, typed_line, typing
+from ohm_subagents._terminal.prompts import WentBack, is_attended, typed_line, typing
 from ohm_subagents._views.cells import one_line
 from ohm_subagents.contract.result import Err
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ohm_subagents import Ohm
     from ohm_subagents._terminal.board import Board
     from ohm_subagents._terminal.display import Display
-    from ohm_subagents.contract import TaskId
+    from ohm_subagents.contract import Request, TaskId
 
 _KEY: Final = re.compile(r"\x1b(?:\[[0-9;]*[A-Za-z~]|O[A-Z])?|[^\x1b]")
 _STEPS: Final = {"\x1b[A": -1, "\x1bOA": -1, "k": -1, "\x1b[B": 1, "\x1bOB": 1, "j": 1, "\t": 1}
@@ -54,7 +54,12 @@ class Keyboard:
         self._reader = anyio.Lock()
         self._reading = anyio.CancelScope()
         self._borrowers = 0
-        self._is_wanted = False
+        self._turn = anyio.Lock()
+        self._pending: set[str] = set()
+        """The requests that can be answered here."""
+        self._wanted: str | None = None
+        self._is_put_off = False
+        """Ask nothing until the key for it is pressed."""
 
     async def run(self) -> None:
         """Read keys and obey them, until the terminal is closed."""
@@ -66,14 +71,41 @@ class Keyboard:
         self._board.has_keys = False
 
     @asynccontextmanager
-    async def lent_to_answer(self) -> AsyncGenerator[None]:
-        """Wait until the person wants to answer, or nothing else goes on; then lend the terminal."""
-        while not (self._is_wanted or self._board.asks_alone):
-            self._board.news = anyio.Event()
-            await self._board.news.wait()
-        self._is_wanted = False
-        async with self._lent():
-            yield
+    async def lent_to_answer(self, request: Request) -> AsyncGenerator[None]:
+        """Wait until the person wants to answer this, or nothing else goes on; then lend the terminal."""
+        self._pending.add(request.id)
+        try:
+            while True:
+                while not self._is_due(request):
+                    await self._board.news.wait()
+                async with self._turn:
+                    if not self._is_due(request):  # somebody else was answered, and works again
+                        continue
+                    self._wanted = None
+                    async with self._lent():
+                        yield
+                    return
+        except WentBack:
+            self._is_put_off = True
+            raise
+        finally:
+            self._pending.discard(request.id)
+
+    def _is_due(self, request: Request) -> bool:
+        return request.id == self._wanted or (self._board.asks_alone and not self._is_put_off)
+
+    def _answer(self) -> None:
+        """Let the request of the chosen task be answered; without a choice, that of the first that asks."""
+        board = self._board
+        chosen = [one.task for one in board.tasks if board.chosen in {None, one.task.id}]
+        asked = next((one.requests[0] for one in chosen if one.requests), None)
+        if asked is None:
+            board.note = "It asks nothing: choose one that is ?." if board.asks else ""
+        elif asked.id not in self._pending:
+            board.note = board.how_to_answer(asked)
+        else:
+            self._wanted, self._is_put_off = asked.id, False
+            board.tell_news()
 
     @asynccontextmanager
     async def _lent(self) -> AsyncGenerator[None]:
@@ -116,8 +148,7 @@ class Keyboard:
             case "x":
                 self._cancel()
             case "a":
-                self._is_wanted = board.asks
-                board.news.set()
+                self._answer()
             case _ if key in _STEPS:
                 board.move(_STEPS[key])
             case _:
@@ -129,8 +160,9 @@ class Keyboard:
         task = self._board.target
         if task is None:
             return
+        words = None
         async with self._lent():
-            with typing() as terminal:
+            with suppress(WentBack), typing() as terminal:
                 complain(f"\nSend to {one_line(task.assignment.profile)} ({task.id}); an empty line sends nothing:")
                 words = await typed_line(terminal)
         if words and words.strip():

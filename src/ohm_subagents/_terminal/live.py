@@ -71,6 +71,6 @@ async def watched(ohm: Ohm, board: Board | None) -> AsyncGenerator[None]:
         async with anyio.create_task_group() as group:
             keyboard = Keyboard(ohm, board, display, group)
             group.start_soon(keyboard.run)
-            with ohm.answering(Prompts(keyboard.lent_to_answer), by="terminal"):
+            with ohm.answering(Prompts(keyboard.lent_to_answer, has_way_back=True), by="terminal"):
                 yield
             group.cancel_scope.cancel()

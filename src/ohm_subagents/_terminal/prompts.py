@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import termios
-from contextlib import asynccontextmanager, contextmanager, nullcontext
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from textwrap import indent
 from typing import TYPE_CHECKING, Final
 
@@ -33,9 +33,15 @@ _APPROVALS: Final[Mapping[str, Approve]] = {
     "a": Approve("always"),
 }
 _LANDING: Final = (
-    "[y] land it  [n] keep it apart, then Enter  (Ctrl-C keeps it; `ohm land` and `ohm discard` decide later)"
+    "[y] land it  [n] keep it apart, then Enter  (Ctrl-C keeps it{}; `ohm land` and `ohm discard` decide later)"
 )
-_CHOICES: Final = "[y] once  [t] for this task  [a] always  [n] deny, then Enter  (Ctrl-C denies)"
+_CHOICES: Final = "[y] once  [t] for this task  [a] always  [n] deny, then Enter  (Ctrl-C denies{})"
+_BACK: Final = ", Esc goes back"
+_ESCAPE: Final = "\x1b"
+
+
+class WentBack(Exception):  # noqa: N818  it is what has happened
+    """Whoever was asked pressed Esc in place of an answer."""
 
 
 def answer_hint(request: Request, config: Path | None = None) -> str:
@@ -75,7 +81,7 @@ def answered_here(ohm: Ohm) -> Generator[None]:
 
 
 @asynccontextmanager
-async def _free() -> AsyncGenerator[None]:
+async def _free(_request: Request) -> AsyncGenerator[None]:
     """Lend a terminal that nobody else uses."""
     yield
 
@@ -83,57 +89,63 @@ async def _free() -> AsyncGenerator[None]:
 class Prompts:
     """Asks the person at the terminal, for one request after the other, each time that the terminal is lent."""
 
-    def __init__(self, lent: Callable[[], AbstractAsyncContextManager[None]]) -> None:
+    def __init__(
+        self, lent: Callable[[Request], AbstractAsyncContextManager[None]], *, has_way_back: bool = False
+    ) -> None:
+        """`has_way_back`: whoever lends the terminal does so again, later, after `WentBack` was raised in the loan."""
         self._turn = anyio.Lock()
         self._lent = lent
+        self._back = _BACK if has_way_back else ""
 
     async def __call__(self, request: Request) -> Answer:
         """Return the person's answer. A request that is answered elsewhere is cancelled here."""
-        async with self._turn, self._lent():
-            with typing() as terminal:
-                complain(_shown(request))
-                if landing_text(request):
-                    return await _agreed(terminal)
-                return await (_answered(request, terminal) if request.kind == "question" else _judged(terminal))
+        while True:
+            with suppress(WentBack):
+                async with self._lent(request), self._turn:
+                    return await self._asked(request)
 
+    async def _asked(self, request: Request) -> Answer:
+        with typing() as terminal:
+            complain(_shown(request))
+            if landing_text(request):
+                return await self._agreed(terminal)
+            return await (self._answered(request, terminal) if request.kind == "question" else self._judged(terminal))
 
-async def _agreed(terminal: int) -> Answer:
-    while True:
-        complain(_LANDING)
-        typed = await typed_line(terminal)
-        match "n" if typed is None else typed.strip().casefold():
-            case "y":
-                return Approve()
-            case "n":
+    async def _agreed(self, terminal: int) -> Answer:
+        while True:
+            complain(_LANDING.format(self._back))
+            typed = await typed_line(terminal)
+            match "n" if typed is None else typed.strip().casefold():
+                case "y":
+                    return Approve()
+                case "n":
+                    return Deny()
+                case other:
+                    complain(f"'{one_line(other)}' is no answer: type y or n.")
+
+    async def _judged(self, terminal: int) -> Answer:
+        while True:
+            complain(_CHOICES.format(self._back))
+            typed = await typed_line(terminal)
+            if typed is None:
                 return Deny()
-            case other:
-                complain(f"'{one_line(other)}' is no answer: type y or n.")
+            choice = typed.strip().casefold()
+            if choice in _APPROVALS:
+                return _APPROVALS[choice]
+            if choice == "n":
+                complain("Why? It is told to the subagent; may be empty.")
+                return Deny((await typed_line(terminal) or "").strip())
+            complain(f"'{one_line(typed)}' is no answer: type y, t, a or n.")
 
-
-async def _judged(terminal: int) -> Answer:
-    while True:
-        complain(_CHOICES)
-        typed = await typed_line(terminal)
-        if typed is None:
-            return Deny()
-        choice = typed.strip().casefold()
-        if choice in _APPROVALS:
-            return _APPROVALS[choice]
-        if choice == "n":
-            complain("Why? It is told to the subagent; may be empty.")
-            return Deny((await typed_line(terminal) or "").strip())
-        complain(f"'{one_line(typed)}' is no answer: type y, t, a or n.")
-
-
-async def _answered(request: Request, terminal: int) -> Answer:
-    whose = "a number or your own answer" if request.options else "your answer"
-    while True:
-        complain(f"Type {whose}. (Ctrl-C denies)")
-        typed = await typed_line(terminal)
-        if typed is None:
-            return Deny()
-        if words := typed.strip():
-            return text_answer(request, words)
+    async def _answered(self, request: Request, terminal: int) -> Answer:
+        whose = "a number or your own answer" if request.options else "your answer"
+        while True:
+            complain(f"Type {whose}. (Ctrl-C denies{self._back})")
+            typed = await typed_line(terminal)
+            if typed is None:
+                return Deny()
+            if words := typed.strip():
+                return text_answer(request, words)
 
 
 def text_answer(request: Request, words: str) -> Text:
@@ -157,12 +169,12 @@ def _shown(request: Request) -> str:
 
 @contextmanager
 def typing() -> Generator[int]:
-    """Let lines be typed in which Ctrl-C is a letter that ends them; what was typed before is no answer."""
+    """Let lines be typed in which Ctrl-C and Esc are letters that end them; what was typed before is no answer."""
     terminal = sys.stdin.fileno()
     before = termios.tcgetattr(terminal)
     changed = termios.tcgetattr(terminal)
     changed[3] = changed[3] & ~termios.ISIG | termios.ICANON | termios.ECHO
-    changed[6][termios.VEOL] = _CTRL_C.encode()
+    changed[6][termios.VEOL], changed[6][termios.VEOL2] = _CTRL_C.encode(), _ESCAPE.encode()
     termios.tcsetattr(terminal, termios.TCSAFLUSH, changed)
     try:
         yield terminal
@@ -171,10 +183,15 @@ def typing() -> Generator[int]:
 
 
 async def typed_line(terminal: int) -> str | None:
-    """Return a line that was typed; None for Ctrl-C, Ctrl-D and a terminal that was closed."""
+    """Return a line that was typed; None for Ctrl-C, Ctrl-D and a terminal that was closed.
+
+    Raises `WentBack` for Esc.
+    """
     await anyio.wait_readable(terminal)
     try:
         typed = os.read(terminal, _LINE_BYTES).decode(errors="replace")
     except OSError:
         return None
+    if _ESCAPE in typed:
+        raise WentBack
     return None if not typed or _CTRL_C in typed else typed.rstrip("\n")
