@@ -8,11 +8,13 @@ import shlex
 import signal
 
 import pytest
+from anyio import to_thread
 from model_server import Call, ModelServer, Say
 from screen import PATIENCE_S, on_terminal
+from store_tasks import Clock, Hand, opened
 
-from ohm_subagents.commands import text_answer
-from ohm_subagents.contract import Request, Text
+from ohm_subagents.commands import system_clock, text_answer
+from ohm_subagents.contract import AnswerAwaited, Request, Text
 
 ASKS = {"tools": {"ask": ["bash: git push *", "bash: git push"]}}
 RUN = ("run", "task", "push")
@@ -101,6 +103,30 @@ def hint_of(process) -> str:
     while b"Answer it with: " not in told:
         told += process.stderr.readline()
     return told.decode()
+
+
+@pytest.mark.anyio
+async def test_on_a_terminal_a_request_begins_with_what_is_asked_and_ends_with_the_command(ohm, ohm_process) -> None:
+    clock = Clock(system_clock() - 5_000)
+    async with opened("sqlite", ohm.root / "config", clock) as store:
+        hand = Hand(store, clock)
+        task = hand.started("task_1")
+        named = {"id": "req_1", "task_id": task.id, "session_id": task.session_id, "path": (task.id,)}
+        push = '{"command": "git push origin main --follow-tags --signed"}'
+        asked = Request(profile="finder", tool="bash", arguments=push, asked_ms=clock(), **named)
+        hand.tell(task, AnswerAwaited(request=asked))
+        await store.flush()
+        with on_terminal(ohm_process, "requests", columns=42) as (screen, process):
+            await to_thread.run_sync(screen.wait_for_end)
+            assert process.wait(PATIENCE_S) == 0
+    lines = screen.text.splitlines()
+    assert lines[:3] == [
+        "finder (task_1) wants to use bash:",
+        "  command: git push origin main",
+        "    --follow-tags --signed",
+    ]
+    assert lines[3].startswith("  asked ")
+    assert lines[-3:-1] == ["  Answer it with: ohm answer req_1 approve", "  (or deny '<reason>')"]
 
 
 def test_without_a_terminal_the_run_says_how_to_answer_and_another_process_does(ohm, ohm_process) -> None:

@@ -9,8 +9,8 @@ import anyio
 
 from ohm_subagents._app.sources import system_clock
 from ohm_subagents._plugins.hooks.specs import hookimpl
-from ohm_subagents._terminal.prompts import answer_command
-from ohm_subagents._views.cells import cells, one_line, wrap, wrapped
+from ohm_subagents._terminal.prompts import answer_command, unbroken
+from ohm_subagents._views.cells import one_line, wrap, wrapped
 from ohm_subagents._views.live_tree import LiveTask
 from ohm_subagents._views.screen import screen_lines
 from ohm_subagents._views.spans import painted
@@ -158,9 +158,7 @@ class Board:
             return [("dim", self._keys(tasks))]
         asked = next((one.task.requests[0] for one in tasks if one.task.requests), None)
         return (
-            []
-            if asked is None
-            else [("warning", line) for line in _unbroken(answer_command(asked, self._config), room)]
+            [] if asked is None else [("warning", line) for line in unbroken(answer_command(asked, self._config), room)]
         )
 
     def _keys(self, tasks: Sequence[LiveTask]) -> str:
@@ -170,17 +168,6 @@ class Board:
         if len(tasks) > 1 and any(not one.is_terminal for one in shown):
             steer.append("x cancel")
         return " · ".join(["q stop", *ways, *steer])
-
-
-def _unbroken(pieces: Iterable[str], width: int) -> list[str]:
-    """Put pieces side by side in lines of `width` cells: only one that is wider is broken, between words."""
-    lines: list[str] = []
-    for piece in map(one_line, pieces):
-        if lines and cells(f"{lines[-1]} {piece}") <= width:
-            lines[-1] += f" {piece}"
-        else:
-            lines += wrap(piece, width)
-    return lines
 
 
 def _in_order(below: Mapping[TaskId | None, list[LiveTask]], parent: TaskId | None, depth: int) -> Iterator[LiveTask]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import termios
 from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
@@ -12,19 +13,20 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from ohm_subagents._terminal.command import complain, with_config
-from ohm_subagents._views.cells import one_line, printable
+from ohm_subagents._views.cells import cells, one_line, printable, wrap
 from ohm_subagents._views.request_texts import landing_text
 from ohm_subagents._views.tool_calls import argument_lines, named_call
 from ohm_subagents.contract.requests import Approve, Deny, Text
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+    from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
     from ohm_subagents import Ohm
     from ohm_subagents.contract.requests import Answer, Request
 
+_MARGIN: Final = "  "
 _CTRL_C: Final = "\x03"
 _LINE_BYTES: Final = 4096
 _APPROVALS: Final[Mapping[str, Approve]] = {
@@ -49,8 +51,11 @@ def answer_hint(request: Request, config: Path | None = None) -> str:
 
     `config` is the ohm.json that was typed in place of the user's: whoever answers needs it too.
     """
-    said, command, *others = answer_command(request, config)
-    return f"{_shown(request)}\n  {'  '.join([f'{said} {command}', *others])}"
+    pieces = answer_command(request, config)
+    lines = [f"{pieces[0]} {'  '.join(pieces[1:])}"]
+    if sys.stderr.isatty():
+        lines = unbroken(pieces, shutil.get_terminal_size().columns - len(_MARGIN))
+    return "\n".join([_shown(request), *(f"{_MARGIN}{line}" for line in lines)])
 
 
 def answer_command(request: Request, config: Path | None = None) -> list[str]:
@@ -66,6 +71,17 @@ def answer_command(request: Request, config: Path | None = None) -> list[str]:
             "(or deny '<reason>')",
         ]
     )
+
+
+def unbroken(pieces: Iterable[str], width: int) -> list[str]:
+    """Put pieces side by side in lines of `width` cells: only one that is wider is broken, between words."""
+    lines: list[str] = []
+    for piece in map(one_line, pieces):
+        if lines and cells(f"{lines[-1]} {piece}") <= width:
+            lines[-1] += f" {piece}"
+        else:
+            lines += wrap(piece, width)
+    return lines
 
 
 def is_attended() -> bool:

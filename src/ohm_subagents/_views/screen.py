@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.live_tree import brief_lines, task_block, with_patience
@@ -15,11 +16,12 @@ from ohm_subagents._views.work_facts import concern_of
 from ohm_subagents.contract.usage import NOTHING_USED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ohm_subagents._views.live_tree import LiveTask
     from ohm_subagents._views.spans import Span
     from ohm_subagents._views.theme import Theme
+    from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.task import Status
 
 _ORDER: Final = ("asking", "stuck", "running", "failed", "cancelled", "queued", "succeeded")
@@ -50,18 +52,31 @@ def screen_lines(
         others, now_ms=now_ms, width=width, theme=theme, chosen=chosen, with_kind=with_kind, with_left=not _left(tasks)
     )
     brief = {one.task.id: line for one, line in zip(others, briefs, strict=True)}
+    draw = partial(task_block, now_ms=now_ms, width=width, theme=theme)
+    room = height - 1 - len(others) - (len(shown) < len(tasks))
+    blocks = _blocks([one for one in shown if one.task.id in trees], 1 + spare, room, chosen, draw)
     for one in shown:
-        if one.task.id in trees:
-            lines += task_block(
-                one, now_ms=now_ms, width=width, height=1 + spare, theme=theme, is_chosen=one.task.id == chosen
-            )
-        else:
-            lines.append(brief[one.task.id])
+        lines += blocks.get(one.task.id) or [brief[one.task.id]]
     seen = {one.task.id for one in shown}
     if rest := [one for one in tasks if one.task.id not in seen]:
         told = ", ".join(text for _, text in _counted(rest, now_ms))
         lines.append(painted([("dim", f"  {UPDATED} {len(rest)} more: {told}")], max(MIN_WIDTH, width), theme))
     return lines
+
+
+def _blocks(
+    tasks: Sequence[LiveTask], height: int, room: int, chosen: str | None, draw: Callable[..., list[str]]
+) -> dict[TaskId, list[str]]:
+    """Draw trees of `height` lines; what they leave of the `room` for all goes to those that ask something."""
+    blocks = {one.task.id: draw(one, height=height, is_chosen=one.task.id == chosen) for one in tasks}
+    asking = [one for one in tasks if one.task.requests]
+    free = room - sum(map(len, blocks.values()))
+    for number, one in enumerate(asking):
+        before = len(blocks[one.task.id])
+        more = free // (len(asking) - number)
+        blocks[one.task.id] = draw(one, height=max(height, before + more), is_chosen=one.task.id == chosen)
+        free -= len(blocks[one.task.id]) - before
+    return blocks
 
 
 def total_line(tasks: Sequence[LiveTask], *, now_ms: int, width: int, theme: Theme) -> str:

@@ -18,6 +18,7 @@ from ohm_subagents.commands import (
     answer_hint,
     complain,
     is_attended,
+    is_terminal,
     print_finished,
     print_json,
     print_text,
@@ -57,8 +58,12 @@ if TYPE_CHECKING:
 _SCOPES: Final = ("call", "task", "always")
 
 
-async def print_requests(store: Store, _config: OhmConfig, *, as_json: bool) -> int:
-    """Print the open requests of all tasks, oldest first; return the exit code."""
+async def print_requests(file: Path | None, store: Store, _config: OhmConfig, *, as_json: bool) -> int:
+    """Print the open requests of all tasks, oldest first; return the exit code.
+
+    On a terminal what is asked comes first and the command that answers it last; in a pipe the id. `file` is the
+    ohm.json that was typed in place of the user's.
+    """
     found = sorted(_open(store), key=lambda one: one[1].asked_ms)
     if as_json:
         adapter = TypeAdapter(Request)
@@ -67,7 +72,8 @@ async def print_requests(store: Store, _config: OhmConfig, *, as_json: bool) -> 
         print_text(NOTHING_KEPT if store.place is None else "No subagent waits for an answer.")
     else:
         for task, request in found:
-            print_wrapped("\n".join(_lines(task, request, store)))
+            lines = _asked(task, request, store, file) if is_terminal() else _lines(task, request, store)
+            print_wrapped("\n".join(lines))
     return SUCCESS
 
 
@@ -84,11 +90,20 @@ def _lines(task: Task, request: Request, store: Store) -> Iterator[str]:
     if request.kind == "tool" and not landing_text(request):  # whoever answers has to see all of it
         for argument in argument_lines(named_call(request.tool, request.arguments)):
             yield indent(printable(argument), "      ").removeprefix("  ")
+    yield _facts(task, request, store)
+
+
+def _asked(task: Task, request: Request, store: Store, file: Path | None) -> list[str]:
+    asked, begin, command = answer_hint(request, file).strip("\n").rpartition("\n  Answer it with:")
+    return [asked, f"{_facts(task, request, store)}{begin}{command}", ""]
+
+
+def _facts(task: Task, request: Request, store: Store) -> str:
     now_ms = system_clock()
     facts = [f"asked {age_text(now_ms - request.asked_ms)}"]
     if request.expires_ms is not None:
         facts.append(f"denied in {duration_text(max(0, request.expires_ms - now_ms))}")
-    yield "  " + " · ".join([*facts, *filter(None, [owner_of(task, store)])])
+    return "  " + " · ".join([*facts, *filter(None, [owner_of(task, store)])])
 
 
 def read_answer(decision: str, words: str, scope: str) -> Answer | str:

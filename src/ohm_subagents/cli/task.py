@@ -20,6 +20,7 @@ from ohm_subagents.commands import (
     print_json_lines,
     print_prose,
     print_styled,
+    print_wrapped,
     prose_lines,
     system_clock,
     terminal_theme,
@@ -109,7 +110,7 @@ def _print_end(task: Task, config: OhmConfig, file: Path | None) -> None:
             shown[_MOST_LINES:] = [f"… all of it: {with_config(f'ohm task {task.id} {view}', file)}"]
         print_styled("\n".join(["", *shown]))
     if task.error is not None:
-        print_styled(f"\n{task.error}")
+        print_wrapped(f"\n{task.error}")
 
 
 def _tell_requests(requests: Sequence[Request], file: Path | None) -> None:

@@ -241,7 +241,7 @@ def requests(*, cwd: Cwd = HERE, config: Config = None, as_json: AsJson = False)
     from ohm_subagents.cli.reading import read
     from ohm_subagents.cli.requests import print_requests
 
-    read(partial(print_requests, as_json=as_json), cwd=cwd, config=config, as_json=as_json)
+    read(partial(print_requests, config, as_json=as_json), cwd=cwd, config=config, as_json=as_json)
 
 
 def answer(
