@@ -232,6 +232,20 @@ def test_what_cannot_be_resumed_is_told_in_a_sentence(ohm) -> None:
     assert "Missing argument 'prompt'." in ohm("run", "finder").stderr
 
 
+def test_a_subagent_is_left_out_where_a_task_goes_on(ohm) -> None:
+    kept = json.loads(ohm("run", "finder", "x", "--json").stdout)
+    going_on = ("--resume", kept["task_id"])
+    said = f"a resumed task keeps its subagent. Type ohm run --resume {kept['task_id']}"
+    with_one = ohm("run", "Finder", *going_on, "Go on.")
+    assert (with_one.returncode, with_one.stderr) == (2, f"Leave out 'Finder': {said} \"Go on.\".\n")
+    alone = ohm("run", "finder", *going_on)
+    assert (alone.returncode, "and the prompt is missing" in alone.stderr) == (2, True)
+    none = ohm("run", *going_on)
+    assert (none.returncode, "Missing argument 'prompt'." in none.stderr) == (2, True)
+    assert "Missing argument 'profile'." in ohm("run").stderr
+    assert "[required]" not in ohm("run", "--help").stdout
+
+
 def test_a_task_that_goes_on_elsewhere_is_told_where_it_worked(ohm) -> None:
     ohm("run", "finder", "remember", "--backend", "stage")
     done = ohm("run", "--resume", "task_", "And now?", "--backend", "none", "--cwd", str(ohm.root))

@@ -28,11 +28,12 @@ from ohm_subagents.commands import (
     with_config,
 )
 from ohm_subagents.contract import AnswerAwaited, Category, CommandRejected, Err, ErrorCode, Ok
+from ohm_subagents.contract.profile import fold_id
 from ohm_subagents.contract.truncation import WHOLE
 from ohm_subagents.views import changes_text, task_envelope, verified_line
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Sequence
     from pathlib import Path
 
     from ohm_subagents import Ohm, RunOptions
@@ -74,10 +75,30 @@ async def run(profile: str, prompt: str, options: RunOptions, typed: Typed) -> i
         return await _run(place, profile, prompt, options, typed)
 
 
-async def resumed(task_id: str, prompt: str, options: RunOptions, typed: Typed) -> int:
-    """Run a task that goes on with the conversation of another, whose id, or a part of it, was typed."""
+def unquoted(leading: str, words: Sequence[str]) -> str:
+    """Say that a prompt is one argument; `leading` is what comes before it."""
+    return f'The prompt has to be one argument: put it in quotes, as in ohm run {leading} "{" ".join(words)}".'
+
+
+async def resumed(task_id: str, words: Sequence[str], options: RunOptions, typed: Typed) -> int:
+    """Run a task that goes on with the conversation of another, whose id, or a part of it, was typed.
+
+    `words` is what was typed beside it, at least one: to be the prompt alone.
+    """
     async with opened(typed) as place:
         ohm, *_ = place
+        prompt, *more = words
+        if fold_id(prompt) in {fold_id(profile.id) for profile in ohm.profiles}:
+            said = ' "…"' if not more else f' "{" ".join(more)}"'
+            missing = "" if more else ", and the prompt is missing"
+            complain(
+                f"Leave out '{prompt}': a resumed task keeps its subagent{missing}. "
+                f"Type ohm run --resume {task_id}{said}."
+            )
+            return BAD_USAGE
+        if more:
+            complain(unquoted(f"--resume {task_id}", words))
+            return BAD_USAGE
         task = find_task(task_id, ohm.store, ohm.config, op="start", file=typed.config, as_json=typed.as_json)
         if isinstance(task, int):
             return task

@@ -27,6 +27,12 @@ if TYPE_CHECKING:
     from ohm_subagents.contract import Budget
 
 
+Profile: TypeAlias = Annotated[
+    str | None,
+    typer.Argument(
+        help="Id of the subagent, as `ohm subagents` lists them; leave it out with --resume.", show_default=False
+    ),
+]
 Prompt: TypeAlias = Annotated[
     str | None,
     typer.Argument(help="The task, as one argument in quotes; - for standard input.", show_default=False),
@@ -98,7 +104,7 @@ _RESUMED: Final = "--resume exclude each other: `ohm send` gives a task of a ser
 
 def run(
     context: typer.Context,
-    profile: Annotated[str, typer.Argument(help="Id of the subagent, not with --resume; `ohm subagents` lists them.")],
+    profile: Profile = None,
     prompt: Prompt = None,
     *,
     resume: Resume = None,
@@ -118,14 +124,20 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Run one task: live on a terminal, the answer alone in a pipe."""
-    asked = one_prompt(context, [profile, *([] if prompt is None else [prompt]), *context.args], resume)
+    words = [one for one in (profile, prompt, *context.args) if one is not None]
+    subagent = words.pop(0) if resume is None and words else ""
+    if not words:
+        context.fail(f"Missing argument '{'prompt' if subagent or resume else 'profile'}'.")
     if detach and (resume is not None or server == "none"):
         complain(f"--detach and {_NO_SERVER if resume is None else _RESUMED}")
         raise typer.Exit(BAD_USAGE)
-    from ohm_subagents.cli.run import Typed, detached, entries, resumed, run
+    from ohm_subagents.cli.run import Typed, detached, entries, resumed, run, unquoted
     from ohm_subagents.contract.sandbox import SANDBOX_MODES
     from ohm_subagents.contract.workspace import Isolation, Land
 
+    if resume is None and len(words) > 1:
+        complain(unquoted(subagent, words))
+        raise typer.Exit(BAD_USAGE)
     place = directory(cwd, as_json=as_json)
     chosen = chosen_server(server, cwd=place, config=config)
     typed = Typed(cwd=place, config=config, as_json=as_json, server=chosen)
@@ -140,20 +152,9 @@ def run(
         "land": typed_word("--land", land, get_args(Land)),
         "sandbox": typed_word("--sandbox", sandbox, SANDBOX_MODES),
     }
-    work = partial(detached if detach else run, profile) if resume is None else partial(resumed, resume)
-    finish(partial(work, typed_text(asked), options, typed))
-
-
-def one_prompt(context: typer.Context, given: list[str], resume: str | None) -> str:
-    """Return the one argument after the profile, or the one beside `--resume`; leave with 2 for none or several."""
-    if resume is None and len(given) == 1:
-        context.fail("Missing argument 'prompt'.")
-    leading = given.pop(0) if resume is None else f"--resume {resume}"
-    if len(given) > 1:
-        whole = " ".join(given)
-        complain(f'The prompt has to be one argument: put it in quotes, as in ohm run {leading} "{whole}".')
-        raise typer.Exit(BAD_USAGE)
-    return given[0]
+    if resume is not None:
+        finish(partial(resumed, resume, [typed_text(one) for one in words], options, typed))
+    finish(partial(detached if detach else run, subagent, typed_text(words[0]), options, typed))
 
 
 def typed_budget(typed: list[str]) -> Budget:
