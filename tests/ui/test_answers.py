@@ -9,10 +9,11 @@ from ui_client import client_of, got, told
 pytestmark = pytest.mark.anyio
 
 
-async def test_the_list_has_all_tasks_newest_first_with_their_numbers(played):
+async def test_the_list_has_all_tasks_below_their_lead_with_their_numbers(played):
     _, ids, client = played
     page = await got(client, "/api/tasks")
-    assert [page["total"], page["tasks"][-1]["id"]] == [5, ids["lead"]]
+    assert [page["total"], page["tasks"][0]["id"]] == [5, ids["lead"]]
+    assert [row["depth"] for row in page["tasks"]] == [0, 1, 1, 1, 1]
     assert page["counts"] == {
         "queued": 0,
         "running": 3,
@@ -75,7 +76,8 @@ async def test_filters_choose_and_a_page_is_a_part(played):
     found = await got(client, "/api/tasks", q="SLEEPER batch")
     assert [row["id"] for row in found["tasks"]] == [ids["sleeper"]]
     part = await got(client, "/api/tasks", offset=4, limit=3)
-    assert (part["total"], [row["id"] for row in part["tasks"]]) == (5, [ids["lead"]])
+    whole = await got(client, "/api/tasks")
+    assert (part["total"], part["tasks"][0]["id"], len(part["tasks"])) == (5, whole["tasks"][4]["id"], 1)
     session = found["tasks"][0]["session"]
     assert (await got(client, "/api/tasks", session=session))["total"] == 1
 

@@ -97,7 +97,7 @@ def test_the_address_holds_search_and_filters_and_keys_do_all_of_it(chromium, se
     _, address = looked_at
     page = opened(chromium, address)
     see(page.get_by_role("listitem")).to_have_count(5)
-    see(page.get_by_role("listitem").last).to_contain_text("$0.0052with 4 below it")
+    see(page.get_by_role("listitem").first).to_contain_text("$0.0052with 4 below it")
     see(page.get_by_role("group", name="Status")).to_contain_text("running3of whichwaiting1stuck0queued0")
     page.keyboard.press("/")
     page.keyboard.type("batch")

@@ -110,6 +110,39 @@ def left(cost_usd, **rest):
     return AccountCharged(remaining=Remaining(cost_usd=Decimal(cost_usd), **rest))
 
 
+async def test_the_newest_start_is_first_and_each_task_below_the_one_that_started_it(tmp_path):
+    clock = Clock()
+    async with opened("sqlite", tmp_path, clock) as store:
+        hand = Hand(store, clock)
+        for name, above, call in (
+            ("old", None, None),
+            ("one", None, "call"),
+            ("two", None, "call"),
+            ("first", "one", None),
+            ("new", None, None),
+            ("below first", "first", None),
+            ("second", "one", None),
+            ("lost", "nobody", None),
+            ("egg", "hen", None),
+            ("hen", "egg", None),
+        ):
+            clock.now += 1_000
+            hand.settled(name, parent=above, call=call)
+        await store.flush()
+        rows = (await Pictures(store, clock).page(Filters(), offset=0, limit=99))["tasks"]
+    assert [(row["id"], row["depth"]) for row in rows[:8]] == [
+        ("lost", 0),
+        ("new", 0),
+        ("one", 0),
+        ("first", 1),
+        ("below first", 2),
+        ("second", 1),
+        ("two", 0),
+        ("old", 0),
+    ]
+    assert {row["id"] for row in rows[8:]} == {"egg", "hen"}
+
+
 async def test_the_tasks_below_one_are_counted_whichever_is_read_first_and_as_long_as_they_are_kept(tmp_path):
     clock = Clock()
     async with opened("sqlite", tmp_path, clock, policy=RetentionPolicy(max_entries=3)) as store:

@@ -33,7 +33,7 @@ class TaskPage(TypedDict):
     total: int
     """The number of the chosen tasks."""
     tasks: list[Row]
-    """Those from `offset` on, at most `limit`, newest first."""
+    """Those from `offset` on, at most `limit`: the newest start first, each task below the one that started it."""
     counts: Counts
     """The tasks by status; the filter by status does not count here."""
     profiles: list[str]

@@ -27,6 +27,7 @@ _MOST_CODE: Final = 20_000
 """Code that is longer has no colours."""
 _MOST_KEPT: Final = 256
 """Texts, of which none is longer than what a page shows of one."""
+_MOST_LINES: Final = 10_000
 
 
 @lru_cache(maxsize=_MOST_KEPT)
@@ -39,8 +40,9 @@ def markup(text: str) -> str:
     return printable(drawn)  # the name of a character becomes one
 
 
+@lru_cache(maxsize=_MOST_LINES)
 def plain(line: str) -> str:
-    """Return a line of Markdown as one line of text, without its marks."""
+    """Return a line of Markdown as one line of text, without its marks; it is drawn once, as the rest is."""
     drawn = _parser().parseInline(printable(line))
     return one_line("".join(token.content for one in drawn for token in one.children or ()))
 

@@ -123,7 +123,8 @@ class Pictures:
 
     def _row_with(self, task: ListedTask, work: Work) -> Row:
         where = "" if task.is_terminal else one_line(self._store.owner(task.id))
-        return row_of(task, work, now_ms=self.now(), below=self.registry.below(task.id), where=where)
+        depth, below = self.registry.depth(task.id), self.registry.below(task.id)
+        return row_of(task, work, now_ms=self.now(), depth=depth, below=below, where=where)
 
     async def picture(self, task_id: str, *, near: int = 0) -> Result[TaskPicture, OhmError]:
         """Return a task with the tree and the timeline of its start.
@@ -138,10 +139,10 @@ class Pictures:
         readings = {each: found.ok_value for each, found in read.items() if isinstance(found, Ok)}
         if listed is None or root is None or (chosen := readings.get(listed.id)) is None:
             return Err(self._unknown(task_id))
-        shown = [(each, depth) for each, depth in tree if each.id in readings or each.id not in read]
-        rows = [self._tree_row(each, depth, readings.get(each.id)) for each, depth in shown]
+        shown = [each for each in in_order if each.id in readings or each.id not in read]
+        rows = [self._tree_row(each, readings.get(each.id)) for each in shown]
         asked = [each for reading in readings.values() for each in _asked_of(reading)]
-        concerns = _concerns_of({each.id: row for (each, _), row in zip(shown, rows, strict=True)})
+        concerns = _concerns_of({each.id: row for each, row in zip(shown, rows, strict=True)})
         return Ok(
             TaskPicture(
                 task=detail_of(
@@ -162,9 +163,9 @@ class Pictures:
             )
         )
 
-    def _tree_row(self, listed: ListedTask, depth: int, reading: Reading | None) -> TreeRow:
+    def _tree_row(self, listed: ListedTask, reading: Reading | None) -> TreeRow:
         row = self._row_with(listed, _UNREAD if reading is None else self._work_of(reading))
-        return TreeRow(**row, depth=depth, children=len(self.registry.children(listed.id)))
+        return TreeRow(**row, children=len(self.registry.children(listed.id)))
 
     async def transcript(self, task_id: str, after: int) -> Result[TranscriptPage, OhmError]:
         """Return the entries of a task that are new or have changed after a number."""

@@ -60,7 +60,7 @@ class Registry:
         """Rises with each change."""
         self._store = store
         self._tasks: dict[TaskId, ListedTask] = {}
-        self._newest_first: list[TaskId] | None = None
+        self._in_order: list[TaskId] | None = None
         self._below: dict[TaskId, list[TaskId]] = {}
         self._sizes: dict[TaskId, int] = {}  # the tasks below each, and itself
         self._started: dict[str, list[TaskId]] = {}
@@ -123,7 +123,7 @@ class Registry:
         if known == task:
             return
         if known is None:
-            self._newest_first = None
+            self._in_order = None
             if task.parent is not None:
                 self._below.setdefault(task.parent, []).append(task.id)
             elif task.call is not None:
@@ -142,7 +142,7 @@ class Registry:
         task = self._tasks.pop(task_id, None)
         if task is None:
             return
-        self._newest_first = None
+        self._in_order = None
         self._grow_above(task, -self._sizes.pop(task_id))
         siblings = self._below.get(task.parent or task.id) if task.parent else self._started.get(task.call or "")
         if siblings is not None and task_id in siblings:
@@ -156,11 +156,16 @@ class Registry:
 
     def _grow_above(self, task: ListedTask, by: int) -> None:
         """Count so many tasks more below each task above one."""
+        for above in self._above(task):
+            self._sizes[above.id] += by
+
+    def _above(self, task: ListedTask) -> Iterable[ListedTask]:
+        """Yield the tasks above one, the nearest first, each once."""
         seen = {task.id}
         while task.parent is not None and task.parent in self._tasks and task.parent not in seen:
             seen.add(task.parent)
             task = self._tasks[task.parent]
-            self._sizes[task.id] += by
+            yield task
 
     def touch(self, task_id: TaskId) -> None:
         """Note a change of a task that no list shows."""
@@ -182,18 +187,29 @@ class Registry:
         return self._tasks.get(TaskId(task_id))
 
     def chosen(self, filters: Filters, concerns: Mapping[TaskId, Concern]) -> tuple[list[ListedTask], Counts]:
-        """Return the tasks that filters choose, newest first, and how many there are of each status without that.
+        """Return the tasks that filters choose, and how many there are of each status without that.
 
-        `concerns` tells what is amiss with tasks.
+        The newest start is first, and each task below the one that started it. `concerns` tells what is amiss.
         """
-        if self._newest_first is None:
-            self._newest_first = [task.id for task in sorted(self._tasks.values(), key=_newest_first)]
-        tasks = [self._tasks[task_id] for task_id in self._newest_first]
+        if self._in_order is None:
+            self._in_order = self._ordered()
+        tasks = [self._tasks[task_id] for task_id in self._in_order]
         matching = [task for task in tasks if filters.matches(task)] if filters.are_any else tasks
         counts = counts_of(matching, concerns)
         if filters.statuses:
             matching = [task for task in matching if {task.status, concerns.get(task.id)} & filters.statuses]
         return matching, counts
+
+    def _ordered(self) -> list[TaskId]:
+        roots: dict[str, list[TaskId]] = {}
+        for task in sorted(self._tasks.values(), key=_newest_first):
+            if task.parent is None or task.parent not in self._tasks:
+                roots.setdefault(task.id if task.parent is not None else task.call or task.id, []).append(task.id)
+        tree: list[tuple[ListedTask, int]] = []
+        for together in roots.values():
+            self._collect(together, tree)
+        placed = {task.id for task, _ in tree}
+        return [*(task.id for task, _ in tree), *sorted(self._tasks.keys() - placed)]  # the rest are below themselves
 
     def counts(self, concerns: Mapping[TaskId, Concern]) -> Counts:
         """Return how many tasks there are of each status, and with something amiss."""
@@ -224,11 +240,11 @@ class Registry:
     def root(self, task_id: str) -> ListedTask | None:
         """Return the first of the tasks that have started each other down to this one; None if it is not kept."""
         task = self.get(task_id)
-        above: set[TaskId] = set()
-        while task is not None and task.parent is not None and task.parent in self._tasks and task.id not in above:
-            above.add(task.id)
-            task = self._tasks[task.parent]
-        return task
+        return None if task is None else [task, *self._above(task)][-1]
+
+    def depth(self, task_id: TaskId) -> int:
+        """Return the number of tasks that a task is below."""
+        return sum(1 for _ in self._above(self._tasks[task_id]))
 
     def below(self, task_id: TaskId) -> int:
         """Return the number of tasks below a task, at any depth."""

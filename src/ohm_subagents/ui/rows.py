@@ -78,8 +78,8 @@ def work_of(task: Task, timeline: Timeline | None, children: Iterable[ListedTask
     )
 
 
-def row_of(task: ListedTask, work: Work, *, now_ms: int, below: int = 0, where: str = "") -> Row:
-    """Return a task in a list, with so many tasks `below` it; `where` is the process that runs it."""
+def row_of(task: ListedTask, work: Work, *, now_ms: int, depth: int, below: int, where: str = "") -> Row:
+    """Return a task in a list, so many tasks down, and with so many below it; `where` is the process that runs it."""
     taken_ms = elapsed_ms(task, now_ms=now_ms)
     return Row(
         **work,
@@ -100,6 +100,7 @@ def row_of(task: ListedTask, work: Work, *, now_ms: int, below: int = 0, where: 
         elapsed_ms=taken_ms,
         used=used_of(task.usage),
         tree=used_of(task.tree_usage),
+        depth=depth,
         below=below,
     )
 

@@ -99,6 +99,8 @@ class Row(Named, Work):
     """The usage of the task itself."""
     tree: Used
     """The usage of the task and of all tasks below it."""
+    depth: int
+    """The number of kept tasks that it is below."""
     below: int
     """The number of tasks below it, at any depth."""
 
@@ -106,8 +108,6 @@ class Row(Named, Work):
 class TreeRow(Row):
     """A task in the tree of one start."""
 
-    depth: int
-    """The number of tasks of the tree that it is below."""
     children: int
     """The number of tasks that it has started."""
 

@@ -8,7 +8,7 @@ import { act, readTasks } from "./source.js";
 import { follow, paced } from "./stream.js";
 import { counted, elapsed, noun, silence, sum } from "./words.js";
 
-const PART = 100;
+const PART = 100, DEEPEST_SHOWN = 6;
 
 export class ListView {
   title = "Tasks";
@@ -106,7 +106,7 @@ export class ListView {
     return node("div", { class: `row ${task.status}${task.below ? " leads" : ""}`, ...place, tabindex: "-1" },
       mark(task),
       node("a", { class: "what", href: taskPath(task.id) },
-        task.parent && node("span", { class: "below" }, "↳"), titled(task)),
+        task.parent && node("span", { class: "below", "--depth": Math.min(task.depth, DEEPEST_SHOWN) }, "↳"), titled(task)),
       node("span", { class: "doing" }, concern(task), task.error || task.last),
       node("span", { class: "where", title: task.where ? "The process that runs this task" : null }, task.where),
       task.ended_ms === null && node("span", { class: "acts" },
