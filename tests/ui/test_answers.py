@@ -6,6 +6,8 @@ import pytest
 import ui_scene
 from ui_client import client_of, got, told
 
+from ohm_subagents.contract import Err, ErrorCode, OhmError, TextDelta, ToolEnded, ToolStarted
+
 pytestmark = pytest.mark.anyio
 
 
@@ -171,6 +173,27 @@ async def test_a_transcript_is_drawn_here_and_read_on(played):
         if each["kind"] == "tool"
     ]
     assert edit["diff"] == ["- limit = 10", "+ limit = 20", "  return limit"]
+
+
+async def test_only_the_last_text_of_a_run_is_called_its_answer(tmp_path):
+    async def act(request, sink):
+        for number, text in enumerate(("I look.", "It is there.")):
+            sink.emit(TextDelta(text=text))
+            sink.emit(ToolStarted(call_id=f"{number}", tool="read", args="{}"))
+            sink.emit(ToolEnded(call_id=f"{number}", tool="read", status="success", text="x"))
+        if request.prompt == "fail":
+            return Err(OhmError(code=ErrorCode.BACKEND_FAILED, message="No.", advice=""))
+        sink.emit(TextDelta(text="All is **done**."))
+        return "All is **done**."
+
+    async with ui_scene.opened(tmp_path, act=act) as ohm, client_of(ohm) as client:
+        titles = {}
+        for prompt in ("fail", "work"):
+            handle = await ohm.start("finder", prompt)
+            await handle.wait()
+            entries = (await got(client, f"/api/tasks/{handle.id}/transcript"))["entries"]
+            titles[prompt] = [each["title"] for each in entries if each["kind"] == "answer"]
+    assert titles == {"fail": ["said", "said"], "work": ["said", "said", "answer"]}
 
 
 async def test_costs_are_added_up(played):

@@ -16,6 +16,7 @@ from ohm_subagents.contract import (
     GuardTripped,
     RunEnded,
     RunStarted,
+    Succeeded,
     TaskSettled,
     TextDelta,
     ThinkingDelta,
@@ -79,7 +80,7 @@ class Entries:
         self._calls: dict[str, _Draft] = {}
         self._asked: dict[str, _Draft] = {}
         self._streamed: _Draft | None = None
-        self._said = ""
+        self._said: _Draft | None = None
 
     @property
     def newest(self) -> int:
@@ -96,7 +97,7 @@ class Entries:
         at_ms, event = recorded.at_ms, recorded.event
         match event:
             case TextDelta():
-                self._stream("answer", "answer", event.text, at_ms)
+                self._stream("answer", "said", event.text, at_ms)
             case ThinkingDelta():
                 self._stream("thinking", "thinking", event.text, at_ms)
             case ToolStarted() | ToolUpdated() | ToolEnded():
@@ -104,9 +105,7 @@ class Entries:
                 self._tool(event, at_ms)
             case RunEnded():
                 self._complete()
-                if event.output.strip() not in {"", self._said.strip()}:
-                    self._new("answer", "answer", at_ms, event.output.strip("\n"))
-                self._said = ""
+                self._answer(event, at_ms)
                 self._close(event.outcome, at_ms)
             case TaskSettled():
                 self._complete()
@@ -175,7 +174,16 @@ class Entries:
         if draft is not None:
             draft.status, draft.seq = "done", self._seq
             if draft.kind == "answer":
-                self._said = "".join(draft.pieces)
+                self._said = draft
+
+    def _answer(self, event: RunEnded, at_ms: int) -> None:
+        """Call the text that a run has ended with its answer; it was said before, or is new."""
+        said, self._said = self._said, None
+        output = event.output.strip()
+        if output and (said is None or output != "".join(said.pieces).strip()):
+            self._new("answer", "answer", at_ms, event.output.strip("\n"))
+        elif said is not None and (output or isinstance(event.outcome, Succeeded)):
+            said.title, said.seq = "answer", self._seq
 
     def _tool(self, event: ToolStarted | ToolUpdated | ToolEnded, at_ms: int) -> None:
         draft = None if isinstance(event, ToolStarted) else self._calls.get(event.call_id)

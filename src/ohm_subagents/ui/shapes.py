@@ -213,9 +213,11 @@ class Entry(TypedDict):
     at_ms: int
     """The time of its beginning."""
     kind: EntryKind
-    """prompt (also a follow-up), answer, thinking, tool, request, guard, note, or end (of a run)."""
+    """prompt (also a follow-up), answer (each text of the model), thinking, tool, request, guard, note, or end (of a
+    run)."""
     title: str
-    """One line in words, such as `read src/app.py:1-40`."""
+    """One line in words, such as `read src/app.py:1-40`; of a text of the model `answer` if it ended a run, else
+    `said`."""
     html: str | None
     """The text as safe markup, where it is Markdown: of a prompt and an answer."""
     text: str | None
