@@ -12,7 +12,7 @@ from screen import PATIENCE_S, on_terminal
 from store_tasks import Clock, Hand, opened
 
 from ohm_subagents.commands import system_clock
-from ohm_subagents.contract import RunEnded, Succeeded, TaskSettled
+from ohm_subagents.contract import RunEnded, Succeeded, TaskSettled, ToolStarted
 
 
 def test_a_task_of_another_process_is_waited_for_and_cancelled(ohm) -> None:
@@ -90,6 +90,20 @@ def test_the_tasks_of_all_processes_are_shown(ohm) -> None:
     assert [line.endswith("  p"), f" {task_id} " in line, f"running  pid {process.pid}" in line] == [True, True, True]
     assert ohm("top", "--settled", "1", "--sort", "cost").stdout.startswith("1 task, 0 running")
     assert ohm("top", "--sort", "age").stderr == "--sort is 'age'; allowed: cost, time, tokens, profile.\n"
+
+
+@pytest.mark.anyio
+async def test_in_a_pipe_no_call_of_a_tree_is_cut(ohm, ohm_process) -> None:
+    clock = Clock(system_clock())
+    command = " && ".join(f"pytest -q tests/part_{number}" for number in range(9))
+    async with opened("sqlite", ohm.root / "config", clock) as store:
+        Hand(store, clock).settled(
+            "task_1", ToolStarted(call_id="1", tool="bash", args=json.dumps({"command": command}))
+        )
+        await store.flush()
+    for typed in ("task", "wait"):
+        shown = await to_thread.run_sync(ohm_process, typed, "task_1")
+        assert f" bash {command}" in shown.stdout
 
 
 @pytest.mark.slow

@@ -209,6 +209,12 @@ def test_the_time_of_a_task_stands_alone_and_one_that_has_not_begun_has_none() -
     assert line.endswith("login?")
 
 
+def test_the_first_line_of_an_answer_has_no_marks_of_markdown() -> None:
+    done = LiveTask(ended(output="# Now in **constant time** with `compare_digest`, 2 ** 8 times.\n\nMore."))
+    (line,) = brief_lines([done], now_ms=NOW_MS, width=120, theme=PLAIN)
+    assert line.endswith(" · Now in constant time with compare_digest, 2 ** 8 times.")
+
+
 def test_an_unfinished_todo_list_is_counted() -> None:
     listed = called(7, "write_todos", "✓ [0] one\n– [1] two", todos=[])  # noqa: RUF001  the dash that the list has
     (line,) = screen_lines([LiveTask(begun(*listed))], now_ms=6_000, width=100, height=1, theme=PLAIN)[:1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -10,6 +10,7 @@ import anyio
 from ohm_subagents._app.sources import system_clock
 from ohm_subagents._plugins.hooks.specs import hookimpl
 from ohm_subagents._terminal.prompts import answer_command, unbroken
+from ohm_subagents._terminal.terminal import is_terminal, prose_lines
 from ohm_subagents._views.cells import one_line, wrap, wrapped
 from ohm_subagents._views.live_tree import LiveTask
 from ohm_subagents._views.screen import screen_lines
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 _THINKING_CHARS: Final = 400
 _MARGIN: Final = "  "
+_ANSWER_CHARS: Final = 20_000
+"""More than fits on a screen."""
 
 
 class Board:
@@ -146,7 +149,7 @@ class Board:
         )
         shown, room = tasks[0].task, height - len(hint) - len(lines) - 1
         if self.is_open and shown.is_terminal and room > 0:
-            lines += ["", *islice(wrapped(shown.output or shown.text, width), room)]
+            lines += ["", *_answer((shown.output or shown.text)[:_ANSWER_CHARS], width)[:room]]
         return "\n".join([*lines, *(painted([("", _MARGIN), line], width, self.theme) for line in hint)])
 
     def _hint(self, tasks: Sequence[LiveTask], width: int) -> list[Span]:
@@ -168,6 +171,12 @@ class Board:
         if len(tasks) > 1 and any(not one.is_terminal for one in shown):
             steer.append("x cancel")
         return " · ".join(["q stop", *ways, *steer])
+
+
+@lru_cache(maxsize=4)
+def _answer(text: str, width: int) -> list[str]:
+    """Return the lines of an answer, drawn once: on a terminal with its Markdown, as a command leaves it."""
+    return [*(prose_lines(text) if is_terminal() else wrapped(text, width))]
 
 
 def _in_order(below: Mapping[TaskId | None, list[LiveTask]], parent: TaskId | None, depth: int) -> Iterator[LiveTask]:

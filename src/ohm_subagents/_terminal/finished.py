@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from ohm_subagents._app.sources import system_clock
-from ohm_subagents._terminal.terminal import print_prose, print_styled, width
+from ohm_subagents._terminal.terminal import is_terminal, print_prose, print_styled, width
 from ohm_subagents._views.live_tree import LiveTask, brief_lines, task_block, task_line, with_patience
 from ohm_subagents._views.screen import total_line
 from ohm_subagents._views.theme import PLAIN
@@ -36,12 +37,12 @@ def print_batch(tasks: Sequence[LiveTask], theme: Theme, *, after: Callable[[Tas
     """Print tasks as the live screen has them: what they came to, the tree of each, and then each answer by its title.
 
     `tasks` are in the order of `Board.tasks`: each above those that its subagent has started. `after` prints what
-    belongs below an answer. One task is printed as `print_finished` does.
+    belongs below an answer. In a pipe no line is cut. One task is printed as `print_finished` does.
     """
     tasks = with_patience(tasks)
     tops = [at for at, one in enumerate(tasks) if not one.depth]
     blocks = [tasks[start:end] for start, end in zip(tops, [*tops[1:], len(tasks)], strict=True)]
-    now_ms, columns = system_clock(), width()
+    now_ms, columns = system_clock(), width() if is_terminal() else sys.maxsize
     if len(tasks) > 1:
         print_styled(_sum(tasks, columns, theme))
     for top, *below in blocks:

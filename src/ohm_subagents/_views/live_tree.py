@@ -35,6 +35,8 @@ _MOST_NOTES: Final = 2
 _CHANGED_LINES: Final = 8
 _LEAST_TITLE: Final = 12
 _WORD: Final = re.compile(r"\w")
+_MARKED: Final = re.compile(r"(\*\*|`)(?=\S)([^*`]+)(?<=\S)\1")
+"""Words that Markdown makes bold, or code."""
 
 
 class LiveTask(NamedTuple):
@@ -194,8 +196,9 @@ def _activity(live: LiveTask, now_ms: int) -> list[Span]:
 
 
 def _first_words(text: str) -> str:
-    """Return the first line that has a word in it, without the marks of Markdown before it."""
-    return next((one_line(line.lstrip("#>*-+ \t")) for line in text.split("\n") if _WORD.search(line)), "")
+    """Return the first line that has a word in it, without the marks of Markdown before it and around its words."""
+    first = next((line for line in text.split("\n") if _WORD.search(line)), "")
+    return one_line(_MARKED.sub(r"\2", first).lstrip("#>*-+ \t"))
 
 
 def _newest_words(text: str) -> str:
