@@ -137,6 +137,7 @@ async def test_a_picture_has_the_tree_of_the_start_with_what_each_child_does(pla
     assert picture["cost"]["requests"] == 2
     facts = {fact["label"]: fact["text"] for fact in picture["task"]["facts"]}
     assert facts["backend"] == "acting"
+    assert not {"started by", "left"} & {*facts}  # the page has them elsewhere
 
 
 async def test_the_timeline_has_everything_in_its_place(played):

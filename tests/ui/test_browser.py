@@ -321,6 +321,7 @@ def test_of_many_rows_only_those_in_sight_are_drawn(chromium, see, tmp_path):
         see(page.get_by_role("heading", level=1)).to_contain_text("Find texts without a translation")
         page.get_by_role("button", name="stuck").click()
         see(page.get_by_text("Stuck: nothing has come for")).to_be_visible()
+        see(page.locator(".stuck-note")).to_contain_text("trace_locks.py. “Cancel task” stops it")
         page.get_by_role("button", name="10 failed").click()
         see(page.locator(".failure")).to_contain_text("Run it again later")
         assert page.faults == []

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 from store_tasks import Clock, Hand, TextDelta, opened
 
-from ohm_subagents.contract import AccountCharged, ToolEnded, ToolStarted
+from ohm_subagents.contract import AccountCharged, AnswerAwaited, Request, ToolEnded, ToolStarted
 from ohm_subagents.contract.account import Remaining
 from ohm_subagents.store import RetentionPolicy
 from ohm_subagents.ui.pictures import Pictures
@@ -108,6 +108,39 @@ TREE = (("root", None), ("child", "root"), ("limited", "child"))
 
 def left(cost_usd, **rest):
     return AccountCharged(remaining=Remaining(cost_usd=Decimal(cost_usd), **rest))
+
+
+async def test_a_queued_task_says_its_place_among_those_that_were_queued_with_it(tmp_path):
+    clock = Clock()
+    async with opened("sqlite", tmp_path, clock) as store:
+        hand, pictures = Hand(store, clock), Pictures(store, clock)
+        hand.started("lead")
+        for name, lead in (("first", "lead"), ("second", "lead"), ("alone", None)):
+            clock.now += 1_000
+            hand.new(name, parent=lead)
+        await store.flush()
+        listed = (await pictures.page(Filters(), offset=0, limit=9))["tasks"]
+        tree = (await pictures.picture("second")).unwrap()["tree"]
+    said = {
+        "first": "Waits for its turn: number 1 of 2 queued together.",
+        "second": "Waits for its turn: number 2 of 2 queued together.",
+        "alone": "Waits for its turn.",
+    }
+    assert {row["id"]: row["last"] for row in listed if row["status"] == "queued"} == said
+    assert {row["id"]: row["last"] for row in tree if row["status"] == "queued"}.items() < said.items()
+
+
+async def test_a_question_leaves_its_options_to_the_buttons(tmp_path):
+    clock = Clock()
+    async with opened("sqlite", tmp_path, clock) as store:
+        hand = Hand(store, clock)
+        task = hand.started("asker")
+        given = {"session_id": task.session_id, "path": (task.id,), "profile": "finder", "kind": "question"}
+        asked = Request(id="req_1", task_id=task.id, question="Which one?", options=("2.4.1", "3.0.0"), **given)
+        hand.tell(task, AnswerAwaited(request=asked))
+        await store.flush()
+        (request,) = (await Pictures(store, clock).picture("asker")).unwrap()["requests"]
+    assert (request["title"], request["options"]) == ("Which one?", ["2.4.1", "3.0.0"])
 
 
 async def test_the_newest_start_is_first_and_each_task_below_the_one_that_started_it(tmp_path):

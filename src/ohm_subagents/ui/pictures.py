@@ -14,6 +14,7 @@ from ohm_subagents.ui.readings import Readings
 from ohm_subagents.ui.registry import Registry, counts_of
 from ohm_subagents.ui.rows import asked_of, detail_of, left_of, own_left_of, row_of, used_by, used_of, work_of
 from ohm_subagents.ui.shapes import TreeRow, Work
+from ohm_subagents.ui.words import queued_words
 from ohm_subagents.views import cost_rows, one_line
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class Pictures:
         self.now = clock
         self._store = store
         self._seen: dict[TaskId, tuple[object, ...]] = {}
+        self._queue: tuple[int, dict[TaskId, tuple[int, int]]] = -1, {}
         self._ended: dict[TaskId, Work] = {}
 
     async def look(self) -> None:
@@ -104,7 +106,17 @@ class Pictures:
 
     def _work_of(self, reading: Reading) -> Work:
         children = self.registry.children(reading.task.id)
-        return work_of(reading.task, reading.timeline, children, now_ms=self.now())
+        work = work_of(reading.task, reading.timeline, children, now_ms=self.now())
+        if place := self._places().get(reading.task.id):
+            work["last"] = queued_words(*place)
+        return work
+
+    def _places(self) -> dict[TaskId, tuple[int, int]]:
+        """Return the places of queued tasks, which are looked for once for each version."""
+        version = self.registry.version
+        if self._queue[0] != version:
+            self._queue = version, self.registry.queue()
+        return self._queue[1]
 
     def _end(self, task_id: TaskId) -> Work:
         found = self._store.get(task_id)

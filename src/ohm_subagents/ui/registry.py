@@ -177,6 +177,17 @@ class Registry:
         """The tasks that wait or run."""
         return tuple(self._tasks[task_id] for task_id in self._open)
 
+    def queue(self) -> dict[TaskId, tuple[int, int]]:
+        """Return the place of each queued task among those of the same lead or call, and the number of these."""
+        together: dict[str, list[TaskId]] = {}
+        for task_id in sorted(self._open, key=self._start):
+            task = self._tasks[task_id]
+            if task.status == "queued":
+                together.setdefault(task.parent or task.call or task.id, []).append(task_id)
+        return {
+            task_id: (place, len(queued)) for queued in together.values() for place, task_id in enumerate(queued, 1)
+        }
+
     @property
     def profiles(self) -> list[str]:
         """The profiles of all tasks, in order."""

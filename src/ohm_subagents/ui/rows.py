@@ -156,7 +156,7 @@ def asked_of(request: Request, *, cwd: str = "") -> Asked:
         profile=one_line(request.profile),
         kind=request.kind,
         tool=one_line(request.tool),
-        title=request_words(request, cwd),
+        title=one_line(request.question[:MOST_CHARS]) if request.kind == "question" else request_words(request, cwd),
         arguments=printable("\n".join(argument_lines(named_call(request.tool, request.arguments)))),
         question=printable(request.question),
         options=[one_line(option) for option in request.options],

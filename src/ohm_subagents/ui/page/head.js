@@ -3,7 +3,7 @@ import { taskPath } from "./address.js";
 import { fill, node } from "./dom.js";
 import { amiss, concern, fact, mark } from "./marks.js";
 import { exported } from "./source.js";
-import { clock, elapsed, instant, silence } from "./words.js";
+import { clock, elapsed, instant, sentence, silence } from "./words.js";
 
 export class Head {
   constructor(cancel) {
@@ -66,7 +66,7 @@ export class Head {
     const silent = exported ? 0 : silence(task);
     this.stuck.hidden = !silent;
     if (silent) {
-      fill(this.stuck, node("b", {}, `Stuck: nothing has come for ${clock(silent)}.`), ` ${task.last} `,
+      fill(this.stuck, node("b", {}, `Stuck: nothing has come for ${clock(silent)}.`), ` ${sentence(task.last)} `,
         "“Cancel task” stops it; a follow-up reaches it once the call that it is in has ended.");
     }
   }

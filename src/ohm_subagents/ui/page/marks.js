@@ -41,7 +41,8 @@ export function below(tree, id) {
 /** Lead to the tasks below one that have failed or are stuck, each with its reason. */
 export function amiss(tree, id) {
   const rows = below(tree, id).filter((row) => row.status === "failed" || stateOf(row) === "stuck");
-  const shown = rows.slice(0, NOTICED).map((row) => node("li", {}, mark(row), node("a", { href: taskPath(row.id) },
-    [row.profile, row.description].filter(Boolean).join(" · ")), concern(row), row.error || row.last));
+  const shown = rows.slice(0, NOTICED).map((row) => node("li", {}, mark(row), node("span", {},
+    node("a", { href: taskPath(row.id) }, [row.profile, row.description].filter(Boolean).join(" · ")), " ",
+    concern(row), row.error || row.last)));
   return rows.length > NOTICED ? [...shown, node("li", {}, `… and ${rows.length - NOTICED} more in the tree`)] : shown;
 }

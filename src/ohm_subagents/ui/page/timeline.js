@@ -69,7 +69,8 @@ export class Timeline {
     for (let at = Math.ceil((from - this.begun) / step) * step; at <= to - this.begun; at += step) {
       const x = (at + this.begun - from) * scale;
       pen.fillRect(x, 0, 1, 5);
-      if (x + 40 < width) pen.fillText(at ? duration(at).replace(".0s", "s") : "0", x + 4, 9);
+      const label = at ? duration(at).replace(".0s", "s") : "0";
+      if (x + 4 + pen.measureText(label).width <= width) pen.fillText(label, x + 4, 9);
     }
   }
 

@@ -41,6 +41,11 @@ export function instant(ms) {
   return day + TIME_OF_DAY.format(at);
 }
 
+/** Return a text that ends as a sentence does. */
+export function sentence(text) {
+  return /[.!?…]$/.test(text) ? text : `${text}.`;
+}
+
 /** Write `task` or `tasks`. */
 export function noun(number, one) {
   return number === 1 ? one : `${one}s`;
