@@ -8,8 +8,10 @@ from made_tasks import queued_task
 
 from ohm_subagents.contract import (
     Account,
+    AccountCharged,
     AnswerAwaited,
     ListedTask,
+    Remaining,
     Request,
     RunStarted,
     TaskId,
@@ -118,6 +120,14 @@ def test_the_sum_counts_a_tree_once_with_those_that_have_ended() -> None:
     assert fleet_lines(rows, sort="time", now_ms=6_000, width=90, height=9, theme=PLAIN)[0] == (
         "3 tasks, 3 running · $0.5000 with all below · sorted by time"
     )
+
+
+def test_what_is_left_is_told_once_a_tree() -> None:
+    charged = [AccountCharged(remaining=Remaining(cost_usd=Decimal(left))) for left in ("0.4", "0.45")]
+    rows = [at_work("task_1", charged[0]), at_work("task_2", charged[1], parent=TaskId("task_1"))]
+    _, heads, *shown = fleet_lines(rows, sort="cost", now_ms=6_000, width=120, height=9, theme=PLAIN)
+    assert " left " in heads
+    assert ["$0.4000" in line or "$0.4500" in line for line in shown] == [True, False]
 
 
 def test_what_a_task_does_or_asks_is_below_it_where_lines_are_left() -> None:

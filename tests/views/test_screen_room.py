@@ -102,5 +102,6 @@ def shared(number: int, left: str, start: str) -> LiveTask:
 def test_the_first_line_tells_what_is_left_of_a_budget_that_all_share() -> None:
     for start, is_told in (("a", True), ("b", False)):
         tasks = [shared(1, "0.40", "a"), shared(2, "0.25", start)]
-        (first, *_) = screen_lines(tasks, now_ms=2_000, width=80, height=9, theme=PLAIN)
+        (first, *rest) = screen_lines(tasks, now_ms=2_000, width=80, height=9, theme=PLAIN)
         assert (" · $0.2500 left" in first) == is_told
+        assert any(" left" in line for line in rest) != is_told

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ohm_subagents._app.sources import system_clock
 from ohm_subagents._terminal.terminal import is_terminal, print_prose, print_styled, width
 from ohm_subagents._views.live_tree import LiveTask, brief_lines, task_block, task_line, with_patience
-from ohm_subagents._views.screen import total_line
+from ohm_subagents._views.screen import left_of, total_line
 from ohm_subagents._views.theme import PLAIN
 
 if TYPE_CHECKING:
@@ -60,5 +60,6 @@ def _sum(tasks: Sequence[LiveTask], width: int, theme: Theme) -> str:
 
 def _block(top: LiveTask, below: Sequence[LiveTask], width: int, theme: Theme) -> list[str]:
     now_ms = system_clock()
-    lines = task_block(top, now_ms=now_ms, width=width, theme=theme)
-    return [*lines, *brief_lines(below, now_ms=now_ms, width=width, theme=theme)]
+    with_left = not (below and left_of([top, *below]))  # else the line above tells it
+    lines = task_block(top, now_ms=now_ms, width=width, theme=theme, with_left=with_left)
+    return [*lines, *brief_lines(below, now_ms=now_ms, width=width, theme=theme, with_left=with_left)]

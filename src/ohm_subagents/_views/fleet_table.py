@@ -80,7 +80,10 @@ def fleet_lines(
     room = max(0, height - 2)
     shown = ordered if len(ordered) <= room else ordered[: max(0, room - 1)]
     waiting = {row.task.parent for row in rows if not row.task.is_terminal}
-    table = [_HEADS, *(_written(row, now_ms, is_patient=row.task.id in waiting) for row in shown)]
+    written = (
+        _written(row, now_ms, is_patient=row.task.id in waiting, with_left=row.task.parent not in ids) for row in shown
+    )
+    table = [_HEADS, *written]
     widths = [max(cells(line[at]) for line in table) for at in range(len(_HEADS) - 1)]
     kept = _fitting(widths, width)
     lines = [painted([("bold", sums)], width, theme)]
@@ -141,8 +144,11 @@ def _key(row: FleetRow, sort: FleetSort, now_ms: int) -> tuple[float, str]:
             return 0, f"{row.task.profile} {row.task.id}"
 
 
-def _written(row: FleetRow, now_ms: int, *, is_patient: bool) -> tuple[str, ...]:
-    """Return the cells of a row; a task that waits for one of its own (`is_patient`) is never stuck."""
+def _written(row: FleetRow, now_ms: int, *, is_patient: bool, with_left: bool) -> tuple[str, ...]:
+    """Return the cells of a row; a task that waits for one of its own (`is_patient`) is never stuck.
+
+    What is left of a budget is told of a tree, not again of what is below its top.
+    """
     concern = None if row.work is None else concern_of(row.work, now_ms=now_ms, is_patient=is_patient)
     task, used = row.task, row.task.tree_usage
     taken_ms = elapsed_ms(task, now_ms=now_ms)
@@ -157,6 +163,6 @@ def _written(row: FleetRow, now_ms: int, *, is_patient: bool) -> tuple[str, ...]
         f"{used.requests:,}",
         f"{used.input_tokens + used.output_tokens:,}",
         "-" if used.cost_usd is None else cost_text(used.cost_usd),
-        BETWEEN.join(left),
+        BETWEEN.join(left) if with_left else "",
         one_line(task.description),
     )

@@ -61,11 +61,19 @@ def with_patience(tasks: Sequence[LiveTask]) -> list[LiveTask]:
 
 
 def task_block(
-    live: LiveTask, *, now_ms: int, width: int, height: int = WHOLE, theme: Theme, is_chosen: bool = False
+    live: LiveTask,
+    *,
+    now_ms: int,
+    width: int,
+    height: int = WHOLE,
+    theme: Theme,
+    is_chosen: bool = False,
+    with_left: bool = True,
 ) -> list[str]:
     """Draw a task as a tree: prompt, tool calls with changes of files, and what it says, waits for, or how it ended.
 
-    At most `height` lines, if that is 3 or more, of at most `width` cells; the newest rows stay.
+    At most `height` lines, if that is 3 or more, of at most `width` cells; the newest rows stay. Without `with_left`
+    its title does not tell what is left.
     """
     indent, width = "  " * live.depth, max(MIN_WIDTH, width)
     inner = max(MIN_WIDTH, width - len(indent)) - PREFIX
@@ -73,7 +81,7 @@ def task_block(
     room = height - 1 - len(last)
     prompt = _prompt(live.task, inner, min(_PROMPT_LINES, room // 3))
     blocks = [*([prompt] if prompt else []), *_rows(live, now_ms, room - len(prompt)), last]
-    lines = [task_line(live, now_ms=now_ms, width=width, theme=theme, is_chosen=is_chosen)]
+    lines = [task_line(live, now_ms=now_ms, width=width, theme=theme, is_chosen=is_chosen, with_left=with_left)]
     for number, block in enumerate(blocks, 1):
         first, following = (LAST, BLANK) if number == len(blocks) else (BRANCH, DOWN)
         for at, line in enumerate(block):
@@ -81,11 +89,13 @@ def task_block(
     return lines
 
 
-def task_line(live: LiveTask, *, now_ms: int, width: int, theme: Theme, is_chosen: bool = False) -> str:
+def task_line(
+    live: LiveTask, *, now_ms: int, width: int, theme: Theme, is_chosen: bool = False, with_left: bool = True
+) -> str:
     """Draw the title of a task; while it works with its time, tool calls, tokens, cost and what is left."""
     width = max(MIN_WIDTH, width)
     head = _head(live, now_ms, is_chosen=is_chosen)
-    tail = [] if live.task.is_terminal else _facts(live, now_ms, width // 2)
+    tail = [] if live.task.is_terminal else _facts(live, now_ms, width // 2, with_left=with_left)
     title = _title(live.task, max(_LEAST_TITLE, width - span_cells(head) - span_cells(tail)))
     return painted([*head, *title, *tail], width, theme)
 

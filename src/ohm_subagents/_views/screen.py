@@ -48,11 +48,12 @@ def screen_lines(
     lines = [total_line(tasks, now_ms=now_ms, width=max(MIN_WIDTH, width), theme=theme)]
     trees = {one.task.id for one in shown if spare > 1 and not one.task.is_terminal}
     others = [one for one in shown if one.task.id not in trees]
+    with_left = not left_of(tasks)  # else the first line tells it
     briefs = brief_lines(
-        others, now_ms=now_ms, width=width, theme=theme, chosen=chosen, with_kind=with_kind, with_left=not _left(tasks)
+        others, now_ms=now_ms, width=width, theme=theme, chosen=chosen, with_kind=with_kind, with_left=with_left
     )
     brief = {one.task.id: line for one, line in zip(others, briefs, strict=True)}
-    draw = partial(task_block, now_ms=now_ms, width=width, theme=theme)
+    draw = partial(task_block, now_ms=now_ms, width=width, theme=theme, with_left=with_left)
     room = height - 1 - len(others) - (len(shown) < len(tasks))
     blocks = _blocks([one for one in shown if one.task.id in trees], 1 + spare, room, chosen, draw)
     for one in shown:
@@ -89,7 +90,7 @@ def total_line(tasks: Sequence[LiveTask], *, now_ms: int, width: int, theme: The
     used = sum((one.task.activity.usage for one in tasks), NOTHING_USED)
     began_ms = min((one.task.assignment.created_ms for one in tasks), default=now_ms)
     ended_ms = max((one.task.ended_ms or now_ms for one in tasks), default=now_ms)
-    money = [*([] if used.cost_usd is None else [cost_text(used.cost_usd)]), *_left(tasks)]
+    money = [*([] if used.cost_usd is None else [cost_text(used.cost_usd)]), *left_of(tasks)]
     time, usage = clock_text(ended_ms - began_ms), usage_parts(replace(used, cost_usd=None))
     parts = [*counts, *(("dim", number) for number in (time, *money, *usage))]
     spare = [
@@ -101,7 +102,7 @@ def total_line(tasks: Sequence[LiveTask], *, now_ms: int, width: int, theme: The
     return painted(lines[0], width, theme)
 
 
-def _left(tasks: Sequence[LiveTask]) -> list[str]:
+def left_of(tasks: Sequence[LiveTask]) -> list[str]:
     """Return the money that is left of the budget that all of them share, while one of them works."""
     tops = [one.task for one in tasks if not one.depth]
     shared = {None if one.assignment.shares is None else one.assignment.shares.id for one in tops}
