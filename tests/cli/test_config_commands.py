@@ -31,6 +31,17 @@ def test_every_value_is_shown_with_its_origin(ohm, tmp_path) -> None:
     assert origin_of(text, "taskMaxEvents") == "default"
 
 
+def test_a_value_that_is_ignored_is_the_origin_of_none(ohm) -> None:
+    """Nor is the object around it the origin of the defaults of its other keys."""
+    path = ohm.configure({"subagents": {"limits": {"idleMs": "5s"}, "finder": {}}})
+    done = ohm("config", "show", "--origin")
+    assert "'subagents.limits.idleMs' is '5s'" in done.stderr
+    assert {origin_of(done.stdout, key) for key in ("idleMs", "toolMs", "capMs")} == {"default"}
+    shown = ohm("subagent", "finder").stdout
+    assert f"{path}" not in shown
+    assert "- idleMs: 180000 (set by subagents.limits.idleMs (default))" in shown
+
+
 def test_what_is_shown_with_origins_is_the_same_configuration(ohm) -> None:
     ohm.configure({"suites": ["task"], "providers": {"acme": {"baseUrl": "http://127.0.0.1:1", "models": ["m"]}}})
     annotated = parse_jsonc(ohm("config", "show", "--origin").stdout).ok_value.value

@@ -57,12 +57,16 @@ class LoadedConfig:
     """The files that were read, the user's first."""
     origins: Mapping[str, str]
     """The place of each value that is no default, by its dotted key."""
+    empty: frozenset[str]
+    """The keys of objects that set nothing, so that what belongs in them is a default."""
 
     def origin(self, key: str) -> str:
         """Return `file:line`, `env NAME`, `config` or `default` for a dotted key, as for `outputMaxChars`."""
+        if key in self.origins:
+            return self.origins[key]
         parts = key.split(".")
-        around = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
-        return next((self.origins[one] for one in around if one in self.origins), DEFAULT)
+        around = (".".join(parts[:length]) for length in range(len(parts) - 1, 0, -1))
+        return next((self.origins[one] for one in around if one in self.origins and one not in self.empty), DEFAULT)
 
     def place(self, key: str) -> str:
         """Return where a key is written, an object by its first member; `ohm.json` where that is not known."""
@@ -98,8 +102,8 @@ def load_config(
     source = Layer(kind="given", source="", values=folded.values, places=folded.places)
     values, lacking = keep_valid(OhmConfig, folded.values, source.place, complete=True)
     origins = {".".join(path): str(source.place(path)) for path in leaves(values)}
-    origins |= {".".join(path): str(place) for path, place in source.places.items() if value_at(values, path) == {}}
-    origins |= _rule_origins(permissions, readings)
+    empty = {".".join(path): str(place) for path, place in source.places.items() if value_at(values, path) == {}}
+    origins |= {**empty, **_rule_origins(permissions, readings)}
     origins |= {f"subagents.profiles.{name}.{KEY}": rule.source for name, rule in tool_rules.items() if rule.source}
     loaded_from = tuple(one.source.source for one in readings)
     return Ok(
@@ -110,6 +114,7 @@ def load_config(
             ),
             loaded_from=loaded_from,
             origins=origins,
+            empty=frozenset(empty),
         )
     )
 
