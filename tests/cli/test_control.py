@@ -107,6 +107,30 @@ async def test_in_a_pipe_no_call_of_a_tree_is_cut(ohm, ohm_process) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.anyio
+async def test_a_task_that_is_given_to_a_server_is_drawn_with_those_below_it(ohm, ohm_process) -> None:
+    socket = str(ohm.root / "s.sock")
+    with ohm_process.start("serve", "--socket", socket) as server:
+        server.stdout.readline()
+        with on_terminal(ohm_process, "run", "finder", "pause", "--backend", "stage", "--server", socket) as (
+            screen,
+            _,
+        ):
+            await to_thread.run_sync(ohm.reached.read_text)
+            await to_thread.run_sync(screen.wait_for, "read src/app.py")
+            [running] = json.loads((await to_thread.run_sync(ohm, "tasks", "--json")).stdout)
+            clock = Clock(system_clock())
+            async with opened("sqlite", ohm.root / "config", clock) as store:
+                Hand(store, clock).started("task_child", parent=running["task_id"], description="Come too")
+                await store.flush()
+                await to_thread.run_sync(screen.wait_for, "2 running", "Come too")
+            await to_thread.run_sync(ohm.released.write_text, "go")
+            await to_thread.run_sync(screen.wait_for_end)
+        server.terminate()
+    assert screen.text.rstrip().endswith("line two")
+
+
+@pytest.mark.slow
 def test_keys_sort_what_is_shown_live_and_end_it(ohm, ohm_process) -> None:
     ohm.configure({"subagentBackend": "stage"})
     with (

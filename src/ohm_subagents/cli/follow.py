@@ -90,8 +90,8 @@ async def _drawn(file: Path | None, task: Task, store: Store) -> Task:
 async def replayed(task: Task, store: Store, board: Board) -> Task:
     """Show a task that a board has, and those below it, until it has settled; return it as it is then."""
     async with anyio.create_task_group() as group:
-        below = _Below(task, store, board, group)
-        below.look()
+        below = Below(store, board, group)
+        below.look_below(task.id)
         group.start_soon(below.watch)
         state = await _replayed(task, store, board)
         group.cancel_scope.cancel()
@@ -108,11 +108,10 @@ async def _replayed(task: Task, store: Store, board: Board) -> Task:
     return state
 
 
-class _Below:
-    """Shows the tasks below one of another process, as they come, each as its own events tell it."""
+class Below:
+    """Shows the tasks below those of a board, which another process runs, as they come: each as its own events tell."""
 
-    def __init__(self, top: Task, store: Store, board: Board, group: TaskGroup) -> None:
-        self._top = top.id
+    def __init__(self, store: Store, board: Board, group: TaskGroup) -> None:
         self._store = store
         self._board = board
         self._group = group
@@ -120,19 +119,15 @@ class _Below:
     async def watch(self) -> None:
         """Look for new ones again and again, until this is cancelled."""
         async for _ in watched_tasks(self._store):
-            self.look()
+            for parent in [one.task.id for one in self._board.tasks if not one.task.is_terminal]:
+                self.look_below(parent)
 
-    def look(self) -> None:
-        """Show those that the board has not, and follow them."""
-        at_work = [one.task.id for one in self._board.tasks if not one.task.is_terminal]
-        for parent in {self._top: None} | dict.fromkeys(at_work):
-            self._look_below(parent)
-
-    def _look_below(self, parent: TaskId) -> None:
+    def look_below(self, parent: TaskId) -> None:
+        """Show those below one that the board has not yet, and follow them."""
         known = {one.task.id for one in self._board.tasks}
         listed = [one.ok_value for one in self._store.list(TaskQuery(parent=parent)) if isinstance(one, Ok)]
         for found in [self._store.get(one.id) for one in reversed(listed) if one.id not in known]:
             if isinstance(found, Ok):
                 self._board.show(found.ok_value)
                 self._group.start_soon(_replayed, found.ok_value, self._store, self._board)
-                self._look_below(found.ok_value.id)
+                self.look_below(found.ok_value.id)

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+import anyio
+
 from ohm_subagents.commands import (
     BAD_USAGE,
     SUCCESS,
@@ -113,7 +115,7 @@ async def _run(place: _Opened, profile: str, prompt: str, options: RunOptions, t
     ohm, board, told = place
     watch = _Watch(typed, None if typed.server is None else board, is_drawn=board is not None)
     work = partial(ohm.run, profile, prompt, observer=watch, **options)
-    async with watched(ohm, board):
+    async with watched(ohm, board), _with_those_below(ohm, None if typed.server is None else board):
         ended = await until_signal(work)
     if watch.task is not None:
         report(one for one in watch.task.diagnostics if one.text not in told)
@@ -143,6 +145,20 @@ async def detached(profile: str, prompt: str, options: RunOptions, typed: Typed)
         error = (await handle.wait()).unwrap_err()
         print_refusal(CommandRejected(error=error, backend=ohm.config.subagent_backend), as_json=typed.as_json)
         return exit_code(code=error.code, category=error.resolved_category, started=False)
+
+
+@asynccontextmanager
+async def _with_those_below(ohm: Ohm, board: Board | None) -> AsyncGenerator[None]:
+    """Let a board that only the task itself is told to see those below it too, which a server runs."""
+    if board is None:
+        yield
+        return
+    from ohm_subagents.cli.follow import Below
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(Below(ohm.store, board, group).watch)
+        yield
+        group.cancel_scope.cancel()
 
 
 class _Watch:
