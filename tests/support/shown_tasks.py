@@ -18,6 +18,7 @@ from made_tasks import queued_task
 
 from ohm_subagents import Ohm
 from ohm_subagents.contract import (
+    AccountCharged,
     AnswerAwaited,
     Cancelled,
     Failed,
@@ -176,7 +177,7 @@ def worked(told, random, share):
 
 
 def child(store, random, now_ms, number, parent):
-    """Tell of one child: most succeed; some fail, run, wait, are stuck, or are asked for."""
+    """Tell of one child, and return it: most succeed; some fail, run, wait, are stuck, or are asked for."""
     profile, description, answer = WORK[number % len(WORK)]
     begun = now_ms - 170_000 + number % 12 * 1_500 + number // 12 * 400
     task_id = f"{parent}_{number:03}"
@@ -218,6 +219,7 @@ def child(store, random, now_ms, number, parent):
                 worked(told, random, 0.7)
             told.tell(TextDelta(text=answer))
             told.end(Succeeded(), answer)
+    return told
 
 
 def tell_all(store, children, others):
@@ -243,7 +245,8 @@ def tell_all(store, children, others):
     args = json.dumps({"description": "search, reviews and tests of release 2.4"})
     lead.tell(ToolStarted(call_id="call_batch", tool="task", args=args))
     for number in range(children):
-        child(store, random, now_ms, number, lead.task.id)
+        told = child(store, random, now_ms, number, lead.task.id)
+        lead.tell(AccountCharged(usage=told.task.activity.usage))
     return lead.task.id
 
 

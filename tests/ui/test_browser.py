@@ -207,7 +207,7 @@ def test_a_page_has_room_for_eight_tasks_and_for_what_one_of_them_did(chromium, 
 
         page = opened(chromium, address, viewport=PHONE)
         page.goto(asking)
-        see(page.get_by_role("treeitem")).to_have_count(5)
+        see(page.get_by_role("treeitem")).to_have_count(3)
         assert page.evaluate(SCROLLED_WITHIN) == ["task"]
         page.get_by_role("button", name="Show all 13 tasks").click()
         see(page.get_by_role("treeitem", selected=True)).to_be_focused()

@@ -122,8 +122,8 @@ async def test_a_queued_task_says_its_place_among_those_that_were_queued_with_it
         listed = (await pictures.page(Filters(), offset=0, limit=9))["tasks"]
         tree = (await pictures.picture("second")).unwrap()["tree"]
     said = {
-        "first": "Waits for its turn: number 1 of 2 queued together.",
-        "second": "Waits for its turn: number 2 of 2 queued together.",
+        "first": "Waits for its turn (1 of 2).",
+        "second": "Waits for its turn (2 of 2).",
         "alone": "Waits for its turn.",
     }
     assert {row["id"]: row["last"] for row in listed if row["status"] == "queued"} == said

@@ -21,7 +21,7 @@ def call_words(tool: str, args: str, cwd: str) -> str:
 
 def queued_words(place: int, together: int) -> str:
     """Return what a queued task waits for, which has this place among those that were queued together."""
-    where = f": number {place} of {together} queued together" if together > 1 else ""
+    where = f" ({place} of {together})" if together > 1 else ""
     return f"Waits for its turn{where}."
 
 

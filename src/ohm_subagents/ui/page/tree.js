@@ -6,7 +6,7 @@ import { Timeline, legend, measured, spanColours, spanText } from "./timeline.js
 import { counted, elapsed, stateOf } from "./words.js";
 
 const DEEPEST = 6;
-const FEW = 5;
+const FEW = 5, FEW_AROUND = 3;
 
 export class Tree {
   /** `chosen(id)` is called with the task that somebody chooses. */
@@ -53,8 +53,9 @@ export class Tree {
 
   /** Show all rows; on a narrow page, which scrolls as a whole, a few around the chosen one until somebody wants more. */
   place() {
-    const most = narrow.matches && !this.isWhole ? FEW : this.tree.length;
     const at = this.tree.findIndex((row) => row.id === this.id);
+    const few = this.tree[at]?.depth ? FEW_AROUND : FEW;
+    const most = narrow.matches && !this.isWhole ? few : this.tree.length;
     const last = this.tree.length - most;
     this.first = Math.max(0, Math.min(at - 1, last));
     this.shown = this.tree.slice(this.first, this.first + most);
