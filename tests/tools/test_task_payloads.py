@@ -212,6 +212,11 @@ async def test_a_blank_follow_up_is_refused_and_reaches_nobody(prompt):
             "op",
             "'op' is \"strat\"; allowed: start, status, wait, send, cancel. Did you mean 'start'?",
         ),
+        (
+            {"op": "lan"},
+            "op",
+            "'op' is \"lan\"; allowed: start, status, wait, send, cancel. Did you mean 'land'?",
+        ),
         ({"op": None}, "op", "'op' is null; allowed: start, status, wait, send, cancel."),
         (
             {"op": "answer", "request": "req_1_task_1", "decision": "approve"},

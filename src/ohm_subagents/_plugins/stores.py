@@ -71,8 +71,9 @@ class Store(Protocol):
 
     A store that several processes share shows the tasks of all of them; only the owner of a task changes it. A store
     with an attribute `outbox` (`Outbox`) keeps deliveries over a restart; those of another one end with the process.
-    One with an attribute `control` (`ControlInbox`) passes commands on to the processes that run its tasks, and one
-    with an attribute `log` (`TaskLog`) lets the events of these be followed.
+    One with an attribute `control` (`ControlInbox`) passes commands on to the processes that run its tasks, one
+    with an attribute `log` (`TaskLog`) lets the events of these be followed, and one with an attribute `requests`
+    (`KeptRequests`) lets another process answer what a task asks.
     """
 
     @property

@@ -68,18 +68,6 @@ def judgements(
         )
 
 
-def refused_call(rules: Sequence[CallRules], tool: str, arguments: Mapping[str, JsonValue], *, cwd: Path) -> str | None:
-    """Return the sentence that refuses a call of a child tool, for the model; None if the rules let it through.
-
-    Ask before each call of a tool, with `RunRequest.call_rules` and `RunRequest.cwd`. Nobody is asked: a call that
-    somebody would have to allow is refused, unless only the rules of a built-in profile ask about it.
-    """
-    decision = judge_call(rules, tool, arguments, cwd=cwd)
-    if decision.verdict == "allow" or decision.is_default:
-        return None
-    return refusal_sentence(decision, tool)
-
-
 def refusal_sentence(decision: Decision, tool: str) -> str:
     """Return the sentence by which a model reads that a call was not made."""
     what = "The command was not run" if fold_tool(tool) == RULED_TOOL else f"The call of '{tool}' was not made"

@@ -39,7 +39,7 @@ def may_run(
 ) -> Result[Decision, OhmError]:
     """Return the effective decision, or the error that refuses a start.
 
-    A plugin never sees the prompt of a task that is refused anyway. Returns `task_internal_subagent_hidden` for a
+    No plugin is asked where a rule denies. Returns `task_internal_subagent_hidden` for a
     hidden profile, and `task_permission_denied` for any other deny; the advice names the rule. The messages are fixed
     by the contract of `task`.
     """

@@ -1,7 +1,7 @@
 """Events: the facts about a run, in a closed union, and the only thing that changes a Task.
 
 A backend emits a `RunEvent`; the engine adds a `LifecycleEvent`. Consume with `match` on the class, with no
-default arm: a new member then shows every place that must learn it.
+default arm where all matter: a new member then shows each place that must learn it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The backend law as tests. Subclass `BackendConformance`, give three fixtures, run pytest."""
+"""The backend law as tests. Subclass `BackendConformance`, give the fixture `spec`, run pytest."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def landed_of_gone(refs: Mapping[str, str], is_gone: Callable[[str], bool]) -> l
 def taken_over(refs: Mapping[str, str], task: str, former: str) -> dict[str, str]:
     """Return the references by which a task goes on with the work of the one that it continues.
 
-    None if that has no work, or none that has not landed: then the files have it.
+    None of them if that has no work, or none that has not landed: then the files have it.
     """
     mine, its = ref_of(task), ref_of(former)
     commits = {kind: refs.get(its + kind) for kind in (BASE, LANDED, "")}

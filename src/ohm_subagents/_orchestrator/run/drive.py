@@ -1,4 +1,4 @@
-"""The run loop, and the only caller of `Backend.run`."""
+"""The run loop: all runs of a task, from its first prompt to its end."""
 
 from __future__ import annotations
 

@@ -7,15 +7,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ohm_subagents._orchestrator.run.stream_redactor import StreamRedactor, redacted_answer, redacted_json
 from ohm_subagents.contract.acceptance import OutcomeChecked
+from ohm_subagents.contract.account import AccountCharged
 from ohm_subagents.contract.diagnostics import CUT_OFF
 from ohm_subagents.contract.events import (
     AgentEnded,
     Checkpointed,
     DiagnosticRaised,
+    FileChanged,
     Finalized,
     FollowUpTaken,
+    GuardTripped,
+    RequestHeld,
+    RequestReleased,
     RunEnded,
     RunStarted,
+    TaskQueued,
     TaskSettled,
     TextDelta,
     ThinkingDelta,
@@ -24,8 +30,11 @@ from ohm_subagents.contract.events import (
     ToolUpdated,
     UsageAdded,
 )
+from ohm_subagents.contract.feed import FeedRead
+from ohm_subagents.contract.model_route import ModelSelected, RouteResolved
 from ohm_subagents.contract.outcome import Cancelled, Failed, Succeeded
 from ohm_subagents.contract.requests import AnswerAwaited, AnswerGiven, Approve, Deny, Text
+from ohm_subagents.contract.workspace import WorkspaceKept
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,7 +122,7 @@ class EventRedactor:
                 yield redacted_event(event, self._redactor)
 
 
-def redacted_event(event: Event, redactor: Redactor) -> Event:
+def redacted_event(event: Event, redactor: Redactor) -> Event:  # noqa: C901  one arm an event is the point
     """Return the event without secrets."""
     changes: dict[str, Any] = {name: redactor.text(getattr(event, name)) for name in event.TEXTS}
     match event:
@@ -137,8 +146,12 @@ def redacted_event(event: Event, redactor: Redactor) -> Event:
             changes["answer"] = _redacted_answer(answer, redactor)
         case RunEnded(outcome=outcome) | TaskSettled(outcome=outcome):
             changes["outcome"] = _redacted_outcome(outcome, redactor)
-        case _:
+        case TextDelta() | ThinkingDelta() | ToolEnded() | FileChanged() | FollowUpTaken() | RunStarted():
+            pass  # what they say is in their `TEXTS`, as it is of those below
+        case ModelSelected() | RouteResolved() | RequestHeld() | RequestReleased() | GuardTripped() | WorkspaceKept():
             pass
+        case UsageAdded() | AccountCharged() | TaskQueued() | FeedRead() | Checkpointed() | AgentEnded():
+            pass  # they have no text; a state to go on from is kept out above, where nothing may be
     return replace(event, **changes)
 
 

@@ -1,4 +1,4 @@
-"""The record of one task: its newest state, and the only place that changes it."""
+"""The record of one task that runs here: its newest state, and the only place that changes it meanwhile."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class TaskRecord:
-    """The only writer of a task: each event goes apply → store → observers, in that order and at once.
+    """The only writer of a task that runs here: each event goes apply → store → observers, in that order and at once.
 
     Fields:
         task: the newest state.

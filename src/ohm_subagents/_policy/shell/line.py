@@ -17,23 +17,6 @@ if TYPE_CHECKING:
 
 _LISTS: Final = frozenset({"program", "list", "pipeline", "redirected_statement", "comment"})
 """The nodes that only put commands one after another."""
-_BLOCKS: Final = _LISTS | {
-    "subshell",
-    "compound_statement",
-    "negated_command",
-    "if_statement",
-    "elif_clause",
-    "else_clause",
-    "while_statement",
-    "for_statement",
-    "do_group",
-    "case_statement",
-    "case_item",
-    "function_definition",
-    "command_substitution",
-    "process_substitution",
-}
-"""The nodes whose commands are all found below them."""
 _HEREDOC_PARTS: Final = frozenset(
     {"heredoc_start", "heredoc_body", "heredoc_end", "file_descriptor", "file_redirect", "herestring_redirect"}
 )

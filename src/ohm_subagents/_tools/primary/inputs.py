@@ -86,7 +86,7 @@ def parse(profile: Profile, arguments: JsonValue) -> Result[PrimaryInput, Invali
 
 
 def _wrong(profile: Profile, arguments: dict[str, JsonValue]) -> str:
-    """Return what makes a payload unusable, or None."""
+    """Return what makes a payload unusable; empty if nothing does."""
     fields = {LEGACY, "async", *(field.name for field in inputs_of(profile))}
     for key, value in arguments.items():
         if key not in fields and is_restraint(key, value):

@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 OPS: Final[tuple[Op, ...]] = ("start", "status", "wait", "send", "cancel")
 """The ops that there are always."""
 ALL_OPS: Final[tuple[Op, ...]] = (*OPS, "answer")
-"""The ops where a subagent may ask."""
+"""The ops where a subagent may ask, without those about work that was kept apart."""
 LAND_OPS: Final[tuple[Op, ...]] = ("land", "discard")
 """The ops about work that was kept apart, told only where there can be some."""
 ALIASES: Final = {"result": "status"}
-"""Other names of an op, kept for callers of old."""
+"""Other names of an op, which an earlier release of the contract had."""
 
 
 Shape = type[
@@ -106,7 +106,7 @@ def parse(
         if name == "help":
             return Err(InvalidInput(error=_HELP, ignored=unknown))
         said = f"is {short_json(typed)}" if "op" in arguments else "is missing"
-        meant = _NO_REQUESTS if is_answer else did_you_mean(name, ops)
+        meant = _NO_REQUESTS if is_answer else did_you_mean(name, (*ops, *LAND_OPS))
         refusal = _invalid("op", f"'op' {said}; allowed: {', '.join(ops)}. {meant}".rstrip())
         return Err(InvalidInput(error=refusal, ignored=unknown))
     batch = op == "start" and _asks_for_several(arguments)

@@ -1,4 +1,7 @@
-"""JSON Schema of the `task` arguments, derived from the fields that validate them."""
+"""JSON Schema of the `task` arguments: what a model is told of the fields that validate them.
+
+Fields that only programs and people set, as `isolation`, are in none of its forms.
+"""
 
 from __future__ import annotations
 
