@@ -5,10 +5,12 @@ import os
 import shlex
 import signal
 import subprocess
+import sys
 
 import pytest
 
 from ohm_subagents.contract import Envelope
+from ohm_subagents.plugin import install_command
 
 
 def test_in_a_pipe_only_the_answer_is_on_standard_output(ohm) -> None:
@@ -207,6 +209,18 @@ def test_the_verdict_of_typed_checks_is_a_line_beside_the_answer(ohm) -> None:
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert wrong.stderr.startswith("--accept cannot be kept: ")
     assert "'exists: out.md'" in wrong.stderr
+
+
+def test_a_run_without_a_model_tells_what_a_key_that_is_there_lacks(ohm, monkeypatch) -> None:
+    ohm.configure({"suites": ["task"]})
+    advised = "For a model that reasons, set OHM_MODEL, or subagents.model in ohm.json, "
+    assert advised in ohm("run", "finder", "Where is main?").stdout
+    monkeypatch.setitem(sys.modules, "anthropic", None)
+    ohm.env["ANTHROPIC_API_KEY"] = "sk-x"
+    assert (
+        "For a model that reasons, install the SDK of provider anthropic, whose key is in the environment: "
+        f"{install_command('anthropic')}.\n"
+    ) in ohm("run", "finder", "Where is main?").stdout
 
 
 def test_a_task_goes_on_with_the_conversation_of_another(ohm) -> None:

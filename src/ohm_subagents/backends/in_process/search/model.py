@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.backends.in_process.importing import ONE_AT_A_TIME
-from ohm_subagents.plugin import Err, ErrorCode, ModelPattern, ModelSpec, OhmError, Ok, Result, hookimpl
+from ohm_subagents.plugin import (
+    BackendContext,
+    Err,
+    ErrorCode,
+    ModelChoice,
+    ModelPattern,
+    ModelSpec,
+    OhmError,
+    Ok,
+    Result,
+    hookimpl,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,22 +30,25 @@ _MODEL: Final = "search"
 
 
 @hookimpl
-def ohm_models() -> Iterable[ModelSpec]:
+def ohm_models(context: BackendContext) -> Iterable[ModelSpec]:
     """Offer the provider."""
-    yield search_model_spec()
+    yield search_model_spec(context)
 
 
-def search_model_spec() -> ModelSpec:
-    """Return the provider `local`, whose one model needs no key, no network and no weights."""
+def search_model_spec(context: BackendContext | None = None) -> ModelSpec:
+    """Return the provider `local`, whose one model needs no key, no network and no weights.
+
+    Its advice looks through the keys and the providers of the context for a model that lacks an SDK alone.
+    """
     return ModelSpec(
         provider=_PROVIDER,
         summary="Keyword search over the code in the working directory; no language model, no key.",
-        open=_open,
+        open=partial(_open, context or BackendContext()),
         is_free=True,
     )
 
 
-def _open(pattern: ModelPattern) -> Result[Model, OhmError]:
+def _open(context: BackendContext, pattern: ModelPattern) -> Result[Model, OhmError]:
     if pattern.model != _MODEL:
         return Err(
             OhmError(
@@ -45,4 +60,16 @@ def _open(pattern: ModelPattern) -> Result[Model, OhmError]:
     with ONE_AT_A_TIME:
         from ohm_subagents.backends.in_process.search.stream import SearchModel  # noqa: PLC0415  it loads pydantic_ai
 
-    return Ok(SearchModel(provider=_PROVIDER, name=_MODEL))
+    return Ok(SearchModel(provider=_PROVIDER, name=_MODEL, advice=_advice(context)))
+
+
+def _advice(context: BackendContext) -> str:
+    """Return how to install the SDK of a provider whose key is there; empty if another model is ready, or no key is."""
+    models = ModelChoice(context.models().values(), context.env)
+    keyed = {spec.provider: spec.lacks() for spec in models.specs if spec.default_model and models.has_key(spec)}
+    provider, command = next(iter(keyed.items()), ("", None))
+    if command is None or None in keyed.values():
+        return ""
+    return (
+        f"For a model that reasons, install the SDK of provider {provider}, whose key is in the environment: {command}."
+    )

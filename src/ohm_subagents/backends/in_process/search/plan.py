@@ -24,10 +24,11 @@ _QUERY_CHARS: Final = 2000
 _HONEST: Final = (
     "This is keyword search (local/search), not a language model: it ranks code by the words of the question."
 )
-_ADVICE: Final = (
+ADVICE: Final = (
     "For a model that reasons, set OHM_MODEL, or subagents.model in ohm.json, for example to "
     f"{EXAMPLE_MODEL}, with {EXAMPLE_KEY} in the environment."
 )
+"""How to get a model, where nothing of one is there."""
 _CANNOT: Final = "It only finds places, for questions of where, which or how; it cannot explain, plan or edit."
 _FINDING: Final = re.compile(r"\b(where|which|how)\b", re.IGNORECASE)
 _PLACE: Final = re.compile(r"^\d+\. (?P<path>.+?):(?P<start>\d+)-(?P<end>\d+)  (?P<title>.*)$")
@@ -69,10 +70,10 @@ class _Place:
     snippet: tuple[tuple[int, str], ...]
 
 
-def next_step(messages: Sequence[ModelMessage], tools: AbstractSet[str], *, advises: bool = True) -> Step:
+def next_step(messages: Sequence[ModelMessage], tools: AbstractSet[str], *, advice: str = ADVICE) -> Step:
     """Return the step after the newest question in `messages`, given the names of the tools on offer.
 
-    An answer says how to get a model if it `advises`, and always what was not searched.
+    An answer has the `advice` on how to get a model, if there is one, and always says what was not searched.
     """
     question, results = _since_question(messages)
     if SEARCH not in tools:
@@ -84,7 +85,7 @@ def next_step(messages: Sequence[ModelMessage], tools: AbstractSet[str], *, advi
     if not found.is_ok:
         return Failure(found.text.strip())
     places = list(_places(found.text))[:_SHOWN]
-    closing = _closing(found.text, question, advises=advises)
+    closing = _closing(found.text, question, advice)
     if not places:
         return Answer(f"I found no place whose words match the question.{closing}")
     read = results.get(READ)
@@ -169,8 +170,8 @@ def _with_context(place: _Place, text: str) -> tuple[tuple[int, str], ...]:
     return tuple(sorted((dict(place.snippet) | dict(enumerate(text.split("\n")[:limit], start=offset))).items()))
 
 
-def _closing(report: str, question: str, *, advises: bool) -> str:
+def _closing(report: str, question: str, advice: str) -> str:
     """Return the end of an answer: what was not searched, and what `local/search` is."""
     gaps = [row for row in report.splitlines() if row.startswith("[") and not row.startswith("[No place")]
-    told = [_HONEST, *([_ADVICE] if advises else []), *([] if _FINDING.search(question) else [_CANNOT])]
+    told = [_HONEST, *([advice] if advice else []), *([] if _FINDING.search(question) else [_CANNOT])]
     return "".join(f"\n\n{part}" for part in (*gaps, "\n".join(told))) + "\n"

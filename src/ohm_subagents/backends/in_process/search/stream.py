@@ -19,7 +19,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 from pydantic_ai.settings import ModelSettings
 
-from ohm_subagents.backends.in_process.search.plan import Answer, Failure, PlannedCall, next_step
+from ohm_subagents.backends.in_process.search.plan import ADVICE, Answer, Failure, PlannedCall, next_step
 
 
 class NoSearchError(UserError):
@@ -29,8 +29,10 @@ class NoSearchError(UserError):
 class SearchModel(Model):
     """Answers from the message history alone: the same history gives the same step, but for an advice given once."""
 
-    def __init__(self, *, provider: str, name: str) -> None:
+    def __init__(self, *, provider: str, name: str, advice: str = "") -> None:
+        """Answer with this advice on how to get a model; without one, with the example of a model and its key."""
         super().__init__()
+        self._advice = advice or ADVICE
         self._system = provider
         self._name = name
         self._has_advised = False
@@ -77,7 +79,7 @@ class SearchModel(Model):
 
     def _step(self, messages: list[ModelMessage], parameters: ModelRequestParameters) -> PlannedCall | Answer:
         tools = {tool.name for tool in parameters.function_tools}
-        step = next_step(messages, tools, advises=not self._has_advised)
+        step = next_step(messages, tools, advice="" if self._has_advised else self._advice)
         if isinstance(step, Failure):
             raise NoSearchError(step.why)
         self._has_advised = self._has_advised or isinstance(step, Answer)
