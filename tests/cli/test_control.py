@@ -56,6 +56,17 @@ def test_a_follow_up_that_is_refused_says_so_and_not_how_its_task_had_failed(ohm
     assert "It broke" not in sent.stdout + sent.stderr
 
 
+def test_a_follow_up_to_a_finished_task_names_the_command_that_goes_on_with_it(ohm) -> None:
+    path = ohm.configure({"subagentBackend": "none"})
+    task_id = json.loads(ohm("run", "finder", "x", "--json").stdout)["task_id"]
+    sent = ohm("send", task_id, "and?", "--config", f"{path}")
+    assert f'`ohm run --resume {task_id} "…" --config {path}` starts a task that goes on' in sent.stderr
+    assert ohm("run", "--resume", task_id, "…").returncode == 0
+    assert "--resume" not in ohm("send", task_id, "and?", "--json").stderr
+    ohm.configure({"subagentBackend": "none", "subagents": {"sendToFinished": "resume"}})
+    assert ohm("send", task_id, "and?").returncode == 0
+
+
 def test_what_is_typed_wrong_is_told(ohm) -> None:
     unknown = [ohm(*words) for words in (["cancel", "task_9"], ["send", "task_9", "and?"], ["wait", "task_9"])]
     assert {done.returncode for done in unknown} == {1}

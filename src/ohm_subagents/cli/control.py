@@ -20,6 +20,7 @@ from ohm_subagents.commands import (
     print_json,
     print_refusal,
     print_text,
+    with_config,
 )
 from ohm_subagents.contract import CommandRejected, Err
 from ohm_subagents.views import changes_text
@@ -61,7 +62,12 @@ async def _about_one(
             )
         payload: dict[str, JsonValue] = {"op": op, "id": found.id, **more}
         async with _seen(ohm, board, [found]):
-            return await called(ohm, board, "task", payload, about=[found.id], as_json=typed.as_json, within_s=within_s)
+            code = await called(ohm, board, "task", payload, about=[found.id], as_json=typed.as_json, within_s=within_s)
+        is_refused = op == "send" and found.is_terminal and ohm.config.subagents.send_to_finished == "refuse"
+        if is_refused and code == TASK_FAILED and not typed.as_json:
+            resuming = with_config(f'ohm run --resume {found.id} "…"', typed.config)
+            complain(f"Without that setting, `{resuming}` starts a task that goes on with its conversation.")
+        return code
 
 
 async def work(op: Literal["land", "discard"], task_id: str, typed: Typed) -> int:
