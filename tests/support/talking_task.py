@@ -16,7 +16,7 @@ from ohm_subagents.testing import HERMETIC
 
 
 def said(number):
-    """What is said at a number, and a call with much text."""
+    """The words at a number, and a call with much text."""
     call = f"call_{number}"
     yield TextDelta(text=f"Now module {number}.\n")
     yield ToolStarted(call_id=call, tool="bash", args=f'{{"command": "make module-{number}"}}')

@@ -8,8 +8,8 @@ from store_tasks import Clock, Hand, TextDelta, opened
 from ohm_subagents.contract import AccountCharged, AnswerAwaited, Request, ToolEnded, ToolStarted
 from ohm_subagents.contract.account import Remaining
 from ohm_subagents.store import RetentionPolicy
+from ohm_subagents.ui.filters import Filters
 from ohm_subagents.ui.pictures import Pictures
-from ohm_subagents.ui.registry import Filters
 
 pytestmark = pytest.mark.anyio
 ALL = RetentionPolicy(max_entries=20_000, retention_ms=10**12)

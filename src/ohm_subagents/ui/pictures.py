@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from ohm_subagents.contract import ListedTask, Result
     from ohm_subagents.contract.ids import Clock
     from ohm_subagents.store import Store
+    from ohm_subagents.ui.filters import Filters
     from ohm_subagents.ui.readings import Reading
-    from ohm_subagents.ui.registry import Filters
     from ohm_subagents.ui.shapes import Asked, Entry, Row
     from ohm_subagents.views import Concern, CostKey
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.contract import ListedTask, Ok
@@ -15,40 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from ohm_subagents.store import Store, TaskLog
+    from ohm_subagents.ui.filters import Filters
     from ohm_subagents.views import Concern
 
 _MOST_GONE: Final = 10_000
 """So many tasks that are kept no more are remembered for pages that have not heard of it."""
 _MOST_LATE: Final = 500
 """Of so many tasks, the last to settle, it is looked whether something has come after their end, as their usage may."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filters:
-    """A choice of tasks; an empty field chooses all."""
-
-    text: str = ""
-    """Each word of it is in the id, the profile, the description, the model or the session, in any case."""
-    statuses: frozenset[str] = frozenset()
-    """The status, or what is amiss, is one of these."""
-    profile: str = ""
-    """The profile."""
-    session: str = ""
-    """The session."""
-
-    @property
-    def are_any(self) -> bool:
-        """True if a task may be left out whatever its status is."""
-        return bool(self.text or self.profile or self.session)
-
-    def matches(self, task: ListedTask) -> bool:
-        """Return True for a task that they choose, whatever its status is."""
-        if self.profile not in {"", task.profile} or self.session not in {"", task.session_id}:
-            return False
-        if not self.text:
-            return True
-        said = f"{task.id} {task.profile} {task.description} {task.model or ''} {task.session_id}".casefold()
-        return all(word in said for word in self.text.casefold().split())
 
 
 class Registry:

@@ -21,9 +21,9 @@ from ohm_subagents.contract import Category, Err, Ok
 from ohm_subagents.contract.task import Status
 from ohm_subagents.ui.export import exported_page
 from ohm_subagents.ui.files import page_file, started_page
+from ohm_subagents.ui.filters import Filters
 from ohm_subagents.ui.guard import Guard, refused
 from ohm_subagents.ui.pictures import Pictures
-from ohm_subagents.ui.registry import Filters
 from ohm_subagents.ui.steering import FollowUp, Given, Nothing, Steering
 from ohm_subagents.ui.stream import News
 from ohm_subagents.views import CONCERNS, COST_KEYS, one_line

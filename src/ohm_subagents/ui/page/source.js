@@ -31,7 +31,7 @@ export async function readTask(id, near) {
   const { picture } = kept;
   setClock(picture.now_ms);
   const row = picture.tree.find((one) => one.id === id);
-  return row && id !== picture.task.id ? { ...picture, task: { ...row, error: null, facts: [], files: [] } } : picture;
+  return row && id !== picture.task.id ? { ...picture, own_left: "", task: { ...row, error: null, facts: [], files: [] } } : picture;
 }
 
 /** Read what a task did after a change (`TranscriptPage`). */
