@@ -211,6 +211,18 @@ def test_the_verdict_of_typed_checks_is_a_line_beside_the_answer(ohm) -> None:
     assert "'exists: out.md'" in wrong.stderr
 
 
+def test_a_required_check_that_fails_fails_the_task_and_keeps_its_answer(ohm) -> None:
+    ran = ("run", "finder", "wide", "--backend", "stage", "--accept", "file: out.md")
+    done = ohm(*ran, "--require")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "`file: out.md`: There is no such file." in done.stderr
+    assert json.loads(ohm(*ran, "--require", "--json").stdout)["error_code"] == "task_checks_failed"
+    (ohm.project / "out.md").write_text("x")
+    assert ohm(*ran, "--require").returncode == 0
+    alone = ohm("run", "finder", "wide", "--require")
+    assert (alone.returncode, alone.stderr.startswith("--require is about the checks of --accept")) == (2, True)
+
+
 def test_a_run_without_a_model_tells_what_a_key_that_is_there_lacks(ohm, monkeypatch) -> None:
     ohm.configure({"suites": ["task"]})
     advised = "For a model that reasons, set OHM_MODEL, or subagents.model in ohm.json, "

@@ -70,6 +70,9 @@ Accept: TypeAlias = Annotated[
         help="Check this after the answer: 'file: <path>' or 'run: <command line>'; may be repeated.",
     ),
 ]
+Require: TypeAlias = Annotated[
+    bool, typer.Option("--require", help="With --accept: the task fails unless all of its checks pass.")
+]
 FilesOf: TypeAlias = Annotated[
     str | None,
     typer.Option(
@@ -114,6 +117,7 @@ def run(
     deny: Deny = None,
     budget: BudgetNumbers = None,
     accept: Accept = None,
+    require: Require = False,
     isolation: FilesOf = None,
     land: LandWhen = None,
     sandbox: HowHeld = None,
@@ -124,20 +128,14 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Run one task: live on a terminal, the answer alone in a pipe."""
-    words = [one for one in (profile, prompt, *context.args) if one is not None]
-    subagent = words.pop(0) if resume is None and words else ""
-    if not words:
-        context.fail(f"Missing argument '{'prompt' if subagent or resume else 'profile'}'.")
+    subagent, words = typed_words(context, [profile, prompt, *context.args], resume)
     if detach and (resume is not None or server == "none"):
         complain(f"--detach and {_NO_SERVER if resume is None else _RESUMED}")
         raise typer.Exit(BAD_USAGE)
-    from ohm_subagents.cli.run import Typed, detached, entries, resumed, run, unquoted
+    from ohm_subagents.cli.run import Typed, detached, entries, resumed, run
     from ohm_subagents.contract.sandbox import SANDBOX_MODES
     from ohm_subagents.contract.workspace import Isolation, Land
 
-    if resume is None and len(words) > 1:
-        complain(unquoted(subagent, words))
-        raise typer.Exit(BAD_USAGE)
     place = directory(cwd, as_json=as_json)
     chosen = chosen_server(server, cwd=place, config=config)
     typed = Typed(cwd=place, config=config, as_json=as_json, server=chosen)
@@ -147,7 +145,7 @@ def run(
         "allow": entries(allow),
         "deny": entries(deny) or (),
         "budget": None if budget is None else typed_budget(budget),
-        "accept": None if accept is None else typed_checks(accept),
+        "accept": typed_checks(accept, require=require),
         "isolation": typed_word("--isolation", isolation, get_args(Isolation)),
         "land": typed_word("--land", land, get_args(Land)),
         "sandbox": typed_word("--sandbox", sandbox, SANDBOX_MODES),
@@ -155,6 +153,20 @@ def run(
     if resume is not None:
         finish(partial(resumed, resume, [typed_text(one) for one in words], options, typed))
     finish(partial(detached if detach else run, subagent, typed_text(words[0]), options, typed))
+
+
+def typed_words(context: typer.Context, given: list[str | None], resume: str | None) -> tuple[str, list[str]]:
+    """Return the subagent, empty with `--resume`, and what is beside it; leave with 2 for no prompt or one in parts."""
+    from ohm_subagents.cli.run import unquoted
+
+    words = [one for one in given if one is not None]
+    subagent = words.pop(0) if resume is None and words else ""
+    if not words:
+        context.fail(f"Missing argument '{'prompt' if subagent or resume else 'profile'}'.")
+    if resume is None and len(words) > 1:
+        complain(unquoted(subagent, words))
+        raise typer.Exit(BAD_USAGE)
+    return subagent, words
 
 
 def typed_budget(typed: list[str]) -> Budget:
@@ -178,16 +190,21 @@ def typed_budget(typed: list[str]) -> Budget:
     return budget
 
 
-def typed_checks(typed: list[str]) -> list[str]:
-    """Return the checks of `--accept`; leave with 2 for what is none."""
+def typed_checks(typed: list[str] | None, *, require: bool) -> dict[str, object] | None:
+    """Return the checks of `--accept`, None for none; leave with 2 for what is none, or for `--require` alone."""
     from ohm_subagents.contract import Err
     from ohm_subagents.contract.acceptance import read_acceptance
 
+    if typed is None:
+        if require:
+            complain("--require is about the checks of --accept: add one, as in --accept 'file: out.md'.")
+            raise typer.Exit(BAD_USAGE)
+        return None
     read = read_acceptance(typed)
     if isinstance(read, Err):
         complain(f"--accept cannot be kept: {read.err_value}.")
         raise typer.Exit(BAD_USAGE)
-    return typed
+    return {"checks": typed, "require": require}
 
 
 def typed_word(option: str, typed: str | None, words: tuple[Any, ...]) -> Any:  # noqa: ANN401  one of the words
