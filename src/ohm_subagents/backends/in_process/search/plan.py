@@ -28,7 +28,7 @@ ADVICE: Final = (
     "For a model that reasons, set OHM_MODEL, or subagents.model in ohm.json, for example to "
     f"{EXAMPLE_MODEL}, with {EXAMPLE_KEY} in the environment."
 )
-"""How to get a model, where nothing of one is there."""
+"""The way to a model, where nothing of one is there."""
 _CANNOT: Final = "It only finds places, for questions of where, which or how; it cannot explain, plan or edit."
 _FINDING: Final = re.compile(r"\b(where|which|how)\b", re.IGNORECASE)
 _PLACE: Final = re.compile(r"^\d+\. (?P<path>.+?):(?P<start>\d+)-(?P<end>\d+)  (?P<title>.*)$")
