@@ -112,7 +112,7 @@ async def test_what_a_killed_process_has_left_in_a_clone_lands_or_goes_too(tmp_p
 async def test_what_cannot_land_is_said_in_a_sentence(tmp_path, parent):
     async with opened(tmp_path) as ohm:
         task = await worked(ohm, parent, "nothing")
-        assert f"{(await ohm.land(task)).unwrap_err()}" == f"Task '{task}' has changed no files of its own."
+        assert (await ohm.land(task)).unwrap_err().code == "nothing_to_land"
         assert (await ohm.land("task_of_nobody")).unwrap_err().code == "unknown_task_id"
         handle = await ohm.start("finder", "wait", cwd=f"{parent}")
         running = (await ohm.land(handle.id or "")).unwrap_err()
@@ -145,7 +145,8 @@ def test_a_script_lands_and_discards_too(tmp_path, parent):
     with Ohm.sync(env=HERMETIC, config={"subagentBackend": "none"}) as ohm:
         task = ohm.run("finder", "Look", cwd=f"{parent}").unwrap().task_id
         for act in (ohm.land, ohm.discard):
-            assert f"{act(task).unwrap_err()}" == f"Task '{task}' has changed no files of its own."
+            told = act(task).unwrap_err()
+            assert told.message == f"Task '{task}' had no clone, so what it changed is in your files."
 
 
 async def test_a_parent_agent_lands_and_discards_by_task_and_is_told_of_it_where_there_are_clones(tmp_path, parent):

@@ -43,6 +43,13 @@ def test_what_has_changed_is_told_with_what_can_be_done_with_it(ohm: Any) -> Non
     assert told.startswith("of which nothing has landed, as they do not fit into your files:\n  both line 1: ")
 
 
+def test_a_clone_in_which_nothing_has_changed_is_told_by_all_three_commands(ohm: Any) -> None:
+    told = json.loads(ohm("run", "finder", "x", "--backend", "none", "--isolation", "clone", "--json").stdout)
+    done = [ohm(command, told["task_id"]) for command in ("diff", "land", "discard")]
+    assert [one.returncode for one in done] == [0, 1, 1]
+    assert {one.stderr for one in done} == {f"Task '{told['task_id']}' has changed nothing in its clone.\n"}
+
+
 def test_the_sandbox_of_a_run_is_the_one_that_is_typed(ohm: Callable[..., Done]) -> None:
     ohm("run", "finder", "x", "--backend", "none", "--sandbox", "preferred")
     (task,) = json.loads(ohm("tasks", "--json").stdout)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ohm_subagents.commands import SUCCESS, TASK_FAILED, complain, is_terminal, print_text
 from ohm_subagents.config import process_env
 from ohm_subagents.contract.result import Err
+from ohm_subagents.contract.workspace import nothing_to_land
 from ohm_subagents.workspaces import workspaces_of
 
 if TYPE_CHECKING:
@@ -44,9 +45,5 @@ def _unchanged(task: Task) -> str:
     kept = task.activity.workspace
     if kept is not None and kept.landed == "discarded":
         return f"The work of task '{task.id}' was discarded."
-    if kept is not None or (task.launch is not None and task.launch.isolation == "clone"):
-        return f"Task '{task.id}' has changed nothing in its clone."
-    return (
-        f"Task '{task.id}' had no clone, so what it changed is in your files. `ohm run --isolation clone` gives "
-        'a task files of its own, and "isolation": "clone" under "subagents" of ohm.json each of them.'
-    )
+    had_clone = kept is not None or (task.launch is not None and task.launch.isolation == "clone")
+    return str(nothing_to_land(task.id, had_clone=had_clone))
