@@ -13,7 +13,7 @@ from anyio import to_thread
 from store_tasks import Clock, Hand, opened
 
 from ohm_subagents.commands import system_clock
-from ohm_subagents.contract import AnswerAwaited, Envelope, Request
+from ohm_subagents.contract import AnswerAwaited, Envelope, Failed, OhmError, Request
 
 LINE = re.compile(
     r"(\S) (task_\S+) Finder · (.*?) · ([\w ]+)(?:, (\S+ \d+|elsewhere))? · (\d+)s ago(?: · ([\d.]+)s)?(?: · (.*))?"
@@ -109,6 +109,23 @@ async def test_those_that_are_stuck_or_wait_for_an_answer_are_found(ohm) -> None
     assert ["stuck for" in line for line in tree] == [False, False, False, False, True]
     assert tree[0].startswith("2 running (1 stuck) · ")
     assert tree[-1].startswith("    ")
+
+
+@pytest.mark.anyio
+async def test_what_is_too_long_for_a_line_is_marked_where_it_is_cut(ohm) -> None:
+    clock = Clock(system_clock())
+    why = "The provider refused the request. " * 20
+    async with opened("sqlite", ohm.root / "config", clock) as store:
+        for task_id in ("task_one", "task_two"):
+            failed = Failed(error=OhmError(code="task_backend_execution_failed", message=why))
+            Hand(store, clock).settled(task_id, outcome=failed, description="Look at all of it " * 9)
+        await store.flush()
+        for typed in ((), ("--cost",)):
+            line, *_ = (await to_thread.run_sync(partial(ohm, "tasks", *typed))).stdout.splitlines()
+            assert f"{why[:190]}" in line
+            assert "…" in line
+        several = await to_thread.run_sync(partial(ohm, "task", "task_"))
+    assert "'task_one' (Look at all of it Look at all of it Loo…)" in several.stderr
 
 
 def test_a_limit_says_how_many_more_there_are(ohm) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._plugins.stores import TaskQuery
 from ohm_subagents._terminal.command import BAD_USAGE, TASK_FAILED, print_refusal, with_config
-from ohm_subagents._views.cells import one_line
+from ohm_subagents._views.cells import fit, one_line
 from ohm_subagents._views.quantities import duration_text
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.ids import TaskId
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 NOTHING_KEPT: Final = 'Nothing is kept: subagents.store is "memory", so tasks are gone with the process that ran them.'
 _NAMED: Final = 3
-_TITLE_CHARS: Final = 40
+_TITLE_CELLS: Final = 40
 _SHORT_CHARS: Final = 8
 """No id is shortened to less: what names one task today is to do so tomorrow."""
 
@@ -64,7 +64,7 @@ def short_id(task_id: str, store: Store) -> str:
 
 
 def _ambiguous(typed: str, alike: Sequence[ListedTask]) -> OhmError:
-    quoted = ", ".join(f"'{one.id}' ({one_line(one.description)[:_TITLE_CHARS]})" for one in alike[:_NAMED])
+    quoted = ", ".join(f"'{one.id}' ({fit(one_line(one.description), _TITLE_CELLS)})" for one in alike[:_NAMED])
     more = f" and {len(alike) - _NAMED} more" if len(alike) > _NAMED else ""
     message = f"{len(alike)} ids begin or end with '{typed}': {quoted}{more}."
     return OhmError(code=ErrorCode.UNKNOWN_TASK_ID, message=message, advice="Type more of it.")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.task import Task
 
 _LABEL: Final = 14
-_WHY_CHARS: Final = 200
+_WHY_CELLS: Final = 200
 _LEAST_WHY: Final = 12
 _ASKED_LINES: Final = 5
 _INDENT: Final = "  "
@@ -69,7 +69,7 @@ def task_list_lines(
         facts, used = [*facts, *cost_text_of(task, now_ms=now_ms).split(BETWEEN)], []
     elif cost is not None:
         facts += [cost_text(cost)]
-    reason = "" if asking is not None else one_line(why[:_WHY_CHARS])
+    reason = "" if asking is not None else fit(one_line(why), _WHY_CELLS)
     title = one_line(task_title(task.profile, task.description))
     marker = status_marker(task.status, taken_ms)
     if concern is not None:
