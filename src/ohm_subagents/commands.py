@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         directory,
         finish,
         inspect,
+        json_fault,
         print_refusal,
         report,
         typed_count,
@@ -113,6 +114,7 @@ __all__ = [
     "installed_commands",
     "is_attended",
     "is_terminal",
+    "json_fault",
     "json_line",
     "listener_at",
     "message_too_long",
@@ -151,8 +153,8 @@ __getattr__, __dir__ = lazy_names(
     {
         "_app.sources": "system_clock",
         "_terminal.command": "BAD_USAGE HERE INTERRUPTED SUCCESS TASK_FAILED AsJson Config Cwd Server "
-        "chosen_server complain directory finish inspect print_refusal report typed_count typed_path typed_text "
-        "with_config",
+        "chosen_server complain directory finish inspect json_fault print_refusal report typed_count typed_path "
+        "typed_text with_config",
         "_terminal.board": "Board",
         "_terminal.finished": "finished_lines print_batch print_finished",
         "_terminal.display": "Display drawn",

@@ -1,15 +1,18 @@
 """Bad input: one clear sentence, a code, a category, and nothing raised."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
 
 import anyio
 import pytest
 from loops import one_loop
+from pydantic import Field
 
 from ohm_subagents import Err, ErrorCode, Ohm
-from ohm_subagents.plugin import Decision, PluginInvalidError, hookimpl, install_command
-from ohm_subagents.testing import HERMETIC, quick_ohm
+from ohm_subagents.plugin import Decision, Options, PluginInvalidError, hookimpl, install_command
+from ohm_subagents.testing import HERMETIC, ScriptedBackend, quick_ohm
 
 pytestmark = pytest.mark.anyio
 
@@ -180,6 +183,40 @@ async def test_a_value_that_is_no_tool_is_refused_in_a_sentence():
             await ohm.run("finder", "x", tools=[3])
 
     assert str(refused.value) == "3 is no tool; allowed: a Tool, a function, or the name of a tool."
+
+
+class PacedOptions(Options):
+    """Options of each kind of number, and a switch."""
+
+    delay: Annotated[float, Field(gt=0, le=60)] = 1
+    rate: Annotated[float, Field(ge=0, lt=1)] = 0
+    loud: bool = False
+
+
+class Paced(ScriptedBackend):
+    """A backend with such options."""
+
+    @hookimpl
+    def ohm_backends(self):
+        (spec,) = super().ohm_backends()
+        return (replace(spec, options=PacedOptions),)
+
+
+@pytest.mark.parametrize(
+    ("options", "fact"),
+    [
+        ({"delay": "x"}, "delay' must be a number."),
+        ({"delay": 0}, "delay' must be more than 0.0."),
+        ({"delay": 61}, "delay' must be at most 60.0."),
+        ({"rate": 1}, "rate' must be less than 1.0."),
+        ({"loud": "very"}, "loud' must be true or false."),
+    ],
+)
+async def test_a_wrong_number_or_switch_of_a_backend_is_told_in_plain_words(options, fact):
+    config = {"subagentBackend": "paced", "subagents": {"backends": {"paced": options}}}
+    async with Ohm.open(env=HERMETIC, config=config, plugins=[Paced(id="paced")]) as ohm:
+        error = (await ohm.run("finder", "x")).err_value
+    assert error.message == f"'subagents.backends.paced.{fact}"
 
 
 async def test_wrong_backend_options_name_the_key_and_the_value():

@@ -72,8 +72,9 @@ def test_what_is_typed_wrong_is_told(ohm) -> None:
     assert {done.returncode for done in unknown} == {1}
     assert all("task_9" in done.stderr for done in unknown)
     for words in (["wait", "task_9"], ["send", "task_9", "and?"]):
-        never = ohm(*words, "--timeout", "0")
-        assert (never.returncode, never.stderr) == (2, "--timeout is 0; allowed: seconds above 0.\n")
+        for typed in ("0", "soon", "inf", "nan"):
+            never = ohm(*words, "--timeout", typed)
+            assert (never.returncode, never.stderr) == (2, f"--timeout is '{typed}'; allowed: seconds above 0.\n")
 
 
 def test_a_task_of_another_process_is_followed_to_its_end(ohm) -> None:

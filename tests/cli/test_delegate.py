@@ -124,7 +124,7 @@ def test_json_is_the_windows(ohm, delegate) -> None:
     [
         (None, "Cannot read 'tasks.json': No such file or directory.\n"),
         ("", "What 'tasks.json' says is not JSON: the text is empty.\n"),
-        ("{", "What 'tasks.json' says is not JSON: EOF while parsing an object at line 1 column 1.\n"),
+        ("{", "What 'tasks.json' says is not JSON: the text ends too early, at line 1 column 1.\n"),
         ("\ufeff3", "The arguments must be a JSON object, not 3.\n"),
         ("[]", "'tasks' is []; allowed: a list of 1 to 16 tasks.\n"),
         ('{"tasks": []}', "'tasks' is []; allowed: a list of 1 to 16 tasks.\n"),

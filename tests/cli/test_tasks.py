@@ -303,6 +303,15 @@ def test_a_registry_that_cannot_be_used_is_one_sentence(ohm) -> None:
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("store", ["sqlite", "snapshot"])
+def test_a_home_in_which_nothing_can_be_kept_is_told_in_words(ohm, store) -> None:
+    ohm.env["OHM_SUBAGENTS_STORE"] = store
+    ohm.env["PI_CONFIG_DIR"] = "/proc/nowhere"
+    done = ohm("run", "finder", "x", "--backend", "none")
+    assert done.returncode == 0
+    assert "in '/proc/nowhere' cannot be used, no such file or directory: '/proc/nowhere'." in done.stderr
+
+
 def test_what_tasks_used_is_added_up(ohm) -> None:
     ohm.configure({"subagentBackend": "stage"})
     for words in ("one", "two"):

@@ -100,6 +100,14 @@ def typed_count(typed: str | int) -> int:
     return count
 
 
+def json_fault(written: str | bytes, error: ValueError) -> str:
+    """Return why a text is no JSON, as a part of a sentence; `error` is what reading it raised."""
+    if not written.strip():
+        return "the text is empty"
+    why = str(error)
+    return f"the text ends too early, at {why.partition(' at ')[2]}" if why.startswith("EOF") else why
+
+
 Cwd: TypeAlias = Annotated[
     Path,
     typer.Option(

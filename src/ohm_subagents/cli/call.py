@@ -13,6 +13,7 @@ from ohm_subagents.commands import (
     TASK_FAILED,
     call_live,
     complain,
+    json_fault,
     print_json,
     print_text,
     width,
@@ -40,12 +41,8 @@ async def call(tool: str, arguments: str, typed: Typed) -> int:
     try:
         payload: JsonValue = from_json(encodable(arguments))
     except ValueError as error:
-        why = str(error)
-        if not arguments.strip():
-            why = "the text is empty"
-        elif why.startswith("EOF"):
-            why = f"the text ends too early, at {why.partition(' at ')[2]}"
         example = '{"op": "status", "id": "task_1"}'
+        why = json_fault(arguments, error)
         complain(f"The arguments are not JSON: {why}. Type an object in single quotes, such as '{example}'.")
         return BAD_USAGE
     async with opened(typed) as (ohm, board, _):

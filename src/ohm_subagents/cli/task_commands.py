@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from pathlib import Path  # noqa: TC003  typer reads the annotations
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 
 import typer
 
@@ -31,6 +32,29 @@ if TYPE_CHECKING:
     from ohm_subagents.views import CostKey, FleetSort
 
 _LIMIT: Final = 20
+
+
+def _typed_seconds(typed: str | float) -> float:
+    """Read the seconds of `--timeout` from the command line, above 0; leave with 2 for what is none."""
+    try:
+        seconds = float(typed)
+    except ValueError:
+        seconds = 0
+    if not 0 < seconds < math.inf:
+        complain(f"--timeout is '{typed}'; allowed: seconds above 0.")
+        raise typer.Exit(BAD_USAGE)
+    return seconds
+
+
+Timeout: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        "--timeout",
+        help="Wait at most so many seconds: then a follow-up is withdrawn, and tasks go on.",
+        metavar="<seconds>",
+        parser=_typed_seconds,
+    ),
+]
 tasks_app = typer.Typer(help="List the kept tasks of every process, or export them.", rich_markup_mode=None)
 
 
@@ -157,15 +181,12 @@ def send(
     task_id: TaskId,
     prompt: Annotated[str, typer.Argument(help="The follow-up, as one argument in quotes; - for standard input.")],
     *,
-    timeout: Annotated[
-        float | None, typer.Option("--timeout", help="Wait at most so many seconds, then withdraw the follow-up.")
-    ] = None,
+    timeout: Timeout = None,
     cwd: Cwd = HERE,
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
     """Send a follow-up to a task of any process, and print the answer."""
-    _check_timeout(timeout)
     from ohm_subagents.cli.control import send
     from ohm_subagents.cli.run import Typed
 
@@ -192,27 +213,18 @@ def wait(
         list[str], typer.Argument(metavar="id...", help="Task ids, or beginnings or ends that no other id has.")
     ],
     *,
-    timeout: Annotated[
-        float | None, typer.Option("--timeout", help="Wait at most so many seconds; the tasks go on.")
-    ] = None,
+    timeout: Timeout = None,
     is_any: Annotated[bool, typer.Option("--any", help="Wait for one of the tasks only.")] = False,
     cwd: Cwd = HERE,
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
     """Wait until tasks of any process have settled, and print them."""
-    _check_timeout(timeout)
     from ohm_subagents.cli.control import wait
     from ohm_subagents.cli.run import Typed
 
     typed = Typed(cwd=directory(cwd, as_json=as_json), config=config, as_json=as_json)
     finish(partial(wait, task_ids, timeout, typed, is_any=is_any))
-
-
-def _check_timeout(timeout: float | None) -> None:
-    if timeout is not None and timeout <= 0:
-        complain(f"--timeout is {timeout:g}; allowed: seconds above 0.")
-        raise typer.Exit(BAD_USAGE)
 
 
 def top(

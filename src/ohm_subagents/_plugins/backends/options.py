@@ -24,7 +24,17 @@ _WORDS: Final[Mapping[str, str]] = MappingProxyType(
         **dict.fromkeys(("tuple_type", "list_type"), "a list"),
         **dict.fromkeys(("dict_type", "mapping_type", "model_type", "model_attributes_type"), "an object"),
         **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "a whole number"),
+        **dict.fromkeys(("float_type", "float_parsing", "finite_number"), "a number"),
+        **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
         "string_type": "a string",
+    }
+)
+_BOUNDS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "greater_than_equal": "at least {ge}",
+        "greater_than": "more than {gt}",
+        "less_than_equal": "at most {le}",
+        "less_than": "less than {lt}",
     }
 )
 
@@ -101,8 +111,8 @@ def _fact(spec: BackendSpec, fault: _Fault) -> str:
             return f"'{key}' must have at least one entry."
         case {"type": "string_too_short", "ctx": {"min_length": 1}}:
             return f"'{key}' must be a non-empty string."
-        case {"type": "greater_than_equal", "ctx": {"ge": least}}:
-            return f"'{key}' must be at least {least}."
+        case {"type": type_, "ctx": bound} if type_ in _BOUNDS:
+            return f"'{key}' must be {_BOUNDS[type_].format(**bound)}."
         case {"type": "literal_error", "ctx": {"expected": expected}}:
             return f"'{key}' must be one of {expected}."
         case {"type": "value_error", "ctx": {"error": why}}:

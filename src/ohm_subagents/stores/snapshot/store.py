@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.files import os_problem
 from ohm_subagents.store import MemoryOutbox, MemoryStore, recovered, recovery_note
 from ohm_subagents.stores.snapshot.reading import Contents, parsed
 from ohm_subagents.stores.snapshot.text import FILE, printed
@@ -42,7 +43,8 @@ async def open_snapshot(request: StoreRequest) -> AsyncGenerator[Store]:
         used = f"another process uses the snapshot in '{request.directory}'"
         raise OSError(used) from exc
     except OSError as exc:
-        unusable = f"the snapshot in '{request.directory}' cannot be used, {exc}"
+        why = f"{os_problem(exc)}: '{exc.filename}'" if exc.filename else exc
+        unusable = f"the snapshot in '{request.directory}' cannot be used, {why}"
         raise OSError(unusable) from exc
     try:
         yield store

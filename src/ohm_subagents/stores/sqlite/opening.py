@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from ohm_subagents.files import os_problem
 from ohm_subagents.store import MemoryStore
 from ohm_subagents.stores.sqlite.migration import migrate
 from ohm_subagents.stores.sqlite.owners import is_in_use
@@ -50,7 +51,8 @@ async def open_sqlite(request: StoreRequest, *, fault_point: Callable[[str], Non
             await _take_in(store, request)
         store.begin(_IMPORTED)
     except (OSError, *UNREADABLE, UnusableVersionError) as exc:
-        unusable = f"the registry of tasks in '{request.directory}' cannot be used, {exc}"
+        why = f"{os_problem(exc)}: '{exc.filename}'" if isinstance(exc, OSError) and exc.filename else exc
+        unusable = f"the registry of tasks in '{request.directory}' cannot be used, {why}"
         raise OSError(unusable) from exc
     try:
         yield store

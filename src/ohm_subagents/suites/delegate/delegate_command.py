@@ -19,6 +19,7 @@ from ohm_subagents.commands import (
     call_live,
     complain,
     is_terminal,
+    json_fault,
     print_batch,
     print_json,
     print_styled,
@@ -59,7 +60,7 @@ def tasks_in(source: str) -> JsonValue:
         advice = " That is JSON itself: put it into a file, or give it on standard input, with - in its place."
         complain(f"Cannot read {where}: {error.strerror}.{advice if is_json else ''}")
     except ValueError as error:
-        complain(f"What {where} says is not JSON: {error if written.strip() else 'the text is empty'}.")
+        complain(f"What {where} says is not JSON: {json_fault(written, error)}.")
     else:
         return {"tasks": tasks} if isinstance(tasks, list) else tasks
     raise typer.Exit(BAD_USAGE)
