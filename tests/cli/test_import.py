@@ -44,6 +44,7 @@ def test_the_users_agents_become_the_users_profiles(ohm):
 
 
 def test_a_directory_of_no_known_program_is_refused(ohm):
+    (ohm.project / ".cloud").mkdir()
     done = ohm("profiles", "import", "--from", ".cloud")
     assert done.returncode == 2
     assert "'.cloud' is nothing of a known program. Expected one of .claude, .opencode, .codex," in done.stderr
@@ -58,3 +59,8 @@ def test_a_warning_that_the_roster_has_given_is_not_given_again(ohm):
     written(ohm.root / "project", ".claude/agents")
     ohm.configure({"subagents": {"agentFiles": True}})
     assert ohm("profiles", "import", "--from", ".claude").stderr.count("does not get the tool 'bash'") == 1
+
+
+def test_a_directory_that_is_not_there_is_told_as_that(ohm):
+    done = ohm("profiles", "import", "--from", "/nowhere/.claude")
+    assert (done.returncode, done.stderr) == (2, "'/nowhere/.claude' does not exist.\n")

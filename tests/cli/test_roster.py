@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -233,3 +234,17 @@ def test_agents_of_every_kind_are_listed_with_their_files(ohm):
     assert groups["Agents of delegate (not mounted)"].startswith("- tidy: ")
     assert f"- mine-too: agent, {ohm.root}/home/.pi/agent/agents/tester.md" in groups["Agents of single"]
     assert f"- keeper: agent, {ohm.root}/project/prompts/keeper.md" in groups["Agents of sticky (not mounted)"]
+
+
+def test_help_is_given_by_a_letter_too_and_names_what_is_below_a_command(ohm) -> None:
+    for words in ((), ("run",), ("config",), ("profile",), ("profiles",)):
+        short, long = (ohm(*words, option) for option in ("-h", "--help"))
+        assert (short.returncode, short.stdout) == (0, long.stdout)
+    assert ohm("profiles", "-h").stdout.endswith("  Commands:\n    import  See ohm profiles import --help.\n")
+    assert "on a terminal none" in " ".join(ohm("profile", "new", "-h").stdout.split())
+
+
+def test_the_call_of_the_help_is_one_that_succeeds(ohm) -> None:
+    ohm.configure({"subagentBackend": "none"})
+    (line,) = (line for line in ohm("--help").stdout.splitlines() if line.strip().startswith("ohm call "))
+    assert ohm(*shlex.split(line)[1:]).returncode == 0

@@ -130,6 +130,8 @@ def test_a_dash_is_the_prompt_on_standard_input(ohm) -> None:
     done = ohm("run", "finder", "-", stdin="Where is the café?\n".encode())
     assert done.returncode == 0, done.stderr
     assert "prompt: Where is the café?" in done.stdout
+    kept = json.loads(ohm("run", "finder", "-", "--json", stdin=b"first\nlast\r\n").stdout)
+    assert kept["prompt"] == "first\nlast", "a pipe ends with a line end, and a prompt does not"
     refused = ohm("run", "finder", "-", stdin=b"\xff\xfe")
     assert refused.returncode == 2
     assert refused.stderr.startswith("Cannot read standard input as UTF-8: ")

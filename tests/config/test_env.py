@@ -1,5 +1,7 @@
 """The table of variables, and what each may hold."""
 
+import os
+import pwd
 from pathlib import Path
 
 import pytest
@@ -124,6 +126,11 @@ def test_the_directory_is_the_first_variable_that_is_set(env, expected):
 
 def test_without_a_home_the_users_own_is_taken():
     assert config_dir({}) == Path.home() / ".pi" / "agent"
+
+
+def test_a_blank_home_is_none_and_not_the_root(monkeypatch):
+    monkeypatch.setenv("HOME", "")
+    assert config_dir({"HOME": ""}) == Path(pwd.getpwuid(os.getuid()).pw_dir) / ".pi" / "agent"
 
 
 @pytest.mark.parametrize(

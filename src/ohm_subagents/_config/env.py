@@ -123,9 +123,17 @@ def expanded(path: str, env: Mapping[str, str]) -> Path:
 
 
 def home_dir(env: Mapping[str, str]) -> Path:
-    """Return the home directory of `env`, else of the process."""
-    home = env.get("HOME", "").strip()
-    return Path(home) if home else Path.home()
+    """Return the home directory of `env`, else of the process; a blank one is none, and never the root."""
+    home = env.get("HOME", "").strip() or process_env().get("HOME", "").strip()
+    if home:
+        return Path(home)
+    import pwd  # noqa: PLC0415  hardly any process has no HOME
+
+    try:
+        return Path(pwd.getpwuid(os.getuid()).pw_dir)
+    except KeyError as error:
+        message = "HOME is not set, and the user has no home directory: set HOME."
+        raise RuntimeError(message) from error
 
 
 def nesting_depth(env: Mapping[str, str]) -> int | None:

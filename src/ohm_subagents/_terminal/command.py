@@ -78,11 +78,11 @@ def chosen_server(typed: str | None, *, cwd: Path, config: Path | None) -> str |
 
 
 def typed_text(typed: str) -> str:
-    """Return a text as typed, or all of standard input for `-`; leave with 2 if that is no UTF-8."""
+    """Return a text as typed, or for `-` standard input without the line ends behind it; leave with 2 for no UTF-8."""
     if typed != STDIN:
         return typed
     try:
-        return sys.stdin.buffer.read().decode("utf-8-sig")
+        return sys.stdin.buffer.read().decode("utf-8-sig").rstrip("\r\n")
     except (OSError, ValueError) as error:
         complain(f"Cannot read standard input as UTF-8: {error}.")
         raise typer.Exit(BAD_USAGE) from None

@@ -28,6 +28,9 @@ def convert(source: Path, ohm: Ohm, loaded: LoadedConfig) -> int:
     """Write each agent below `source`, a directory of another program, as a profile; return the exit code."""
     place = ohm.inspect().place
     whole = place.cwd / source
+    if not os.path.exists(whole):
+        complain(f"'{source}' does not exist.")
+        return BAD_USAGE
     folders, files = tuple(_folders(whole)), tuple(_files(whole))
     if not folders and not files:
         known = [*DIALECTS.values()]

@@ -41,12 +41,13 @@ _EXAMPLES: Final = """Examples:
   ohm run finder "Where is task output truncated?"
   ohm run oracle "Review the retry logic" --json
   ohm run task "Look around." --allow read --allow "bash: git diff *"
-  ohm call task '{"op": "status", "id": "task_1"}'
+  ohm call task '{"op": "start", "subagent_type": "finder", "description": "Find main", "prompt": "Where is main?"}'
 """
 app = typer.Typer(
     cls=PluginCommands,
     help="Hand a focused task to a subagent and get one honest result back.",
     epilog=_EXAMPLES,
+    context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,

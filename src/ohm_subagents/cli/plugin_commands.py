@@ -87,7 +87,8 @@ class _WithSubcommands(TyperCommand):
         """Let the command read the arguments, or the one below it that they name."""
         installed = self._below.get(args[0]) if args else None
         if installed is None:
-            self._command.epilog = "\n\n".join(f"See also: ohm {info_name} {word} --help" for word in self._below)
+            below = (f"  {word}  See ohm {info_name} {word} --help." for word in self._below)
+            self._command.epilog = "\n".join(["\b", "Commands:", *below])
             return self._command.make_context(info_name, args, parent, **extra)
         command = _imported(installed) if installed.is_own else _Foreign(installed)
         return command.make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)

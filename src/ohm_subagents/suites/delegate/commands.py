@@ -42,7 +42,7 @@ class _ByName(TyperGroup):
     """`ohm profile <name>` is short for `ohm profile show <name>`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  typer's own class has no public name
-        is_name = bool(args) and args[0] not in {*self.commands, "--help"}
+        is_name = bool(args) and args[0] not in {*self.commands, *ctx.help_option_names}
         return super().parse_args(ctx, [_SHOW, *args] if is_name else args)
 
 
@@ -81,7 +81,10 @@ def new(
     name: Annotated[str, typer.Argument(help="Name of letters, digits, '-' and '_'.")],
     *,
     project: Annotated[bool, typer.Option("--project", help="Write to .pi/ of the project, not yours.")] = False,
-    prompt: Annotated[str | None, typer.Option("--prompt", help="System prompt; without it, standard input.")] = None,
+    prompt: Annotated[
+        str | None,
+        typer.Option("--prompt", help="System prompt; without it, standard input; on a terminal none, to be written."),
+    ] = None,
     append: Annotated[str | None, typer.Option("--append", help="Text after the system prompt.")] = None,
     provider: Annotated[str | None, typer.Option("--provider", help="Model provider, such as anthropic.")] = None,
     model: Annotated[str | None, typer.Option("--model", help="Model, as [<provider>/]<model>[:<thinking>].")] = None,
