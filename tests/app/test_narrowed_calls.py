@@ -128,7 +128,7 @@ async def test_an_allowed_tool_that_is_misspelt_is_told_with_the_one_that_is_per
     [
         ({"tools": ["read"]}, "names 'read', which the profile 'worker' has already; `tools` only adds."),
         ({"tools": ["bash: git *"]}, "names the calls 'bash: git *', and it only adds whole tools."),
-        ({"deny": ["bsh"]}, "The call denies 'bsh', which is no child tool."),
+        ({"deny": ["bsh"]}, "The call denies 'bsh', which is no tool of a subagent."),
         ({"allow": ["bash: *"]}, "cannot be kept: 'bash: *' names no command"),
         ({"tools": [price], "deny": ["price"]}, "both gives the tool 'price' (`tools`) and denies it (`deny`)."),
     ],

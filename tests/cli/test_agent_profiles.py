@@ -263,7 +263,7 @@ def test_a_new_profile_runs_at_once_here_and_in_a_project(ohm, folders):
         (["p", "--model", "acme/big"], "No plugin offers the provider of 'acme/big'. Available: "),
         (
             ["p", "--tools", "read,reed"],
-            "The profile names 'reed', which is no child tool and is left out. Did you mean 'read'? Available: ",
+            "The profile names 'reed', which is no tool of a subagent and is left out. Did you mean 'read'? Available:",
         ),
         (["finder"], "Only delegate_to_subagents runs it, and `ohm run` does not: another profile has its name."),
     ],

@@ -71,6 +71,8 @@ def test_what_is_typed_wrong_is_told(ohm) -> None:
     unknown = [ohm(*words) for words in (["cancel", "task_9"], ["send", "task_9", "and?"], ["wait", "task_9"])]
     assert {done.returncode for done in unknown} == {1}
     assert all("task_9" in done.stderr for done in unknown)
+    blank = ohm("send", "task_9", " ")
+    assert (blank.returncode, blank.stderr.startswith("The follow-up is blank. ")) == (2, True)
     for words in (["wait", "task_9"], ["send", "task_9", "and?"]):
         for typed in ("0", "soon", "inf", "nan"):
             never = ohm(*words, "--timeout", typed)

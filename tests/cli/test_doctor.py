@@ -259,11 +259,13 @@ def test_a_tool_that_there_is_not_is_named_with_its_profile(ohm, folder: str) ->
     path.parent.mkdir(parents=True)
     summary = "summary: S.\n" if "config" in folder else ""
     path.write_text(f"---\nname: p\n{summary}tools: [read, reed]\n---\nHelp.")
-    named = "p: The profile names 'reed', which is no child tool and is left out. Did you mean 'read'? Available: "
+    named = (
+        "p: The profile names 'reed', which is no tool of a subagent and is left out. Did you mean 'read'? Available: "
+    )
     assert [line for line in section(ohm("doctor").stdout, "Diagnostics") if named in line]
     lines = ohm("subagent", "p").stdout.splitlines()
     at = lines.index("tools: read")
-    assert lines[at + 1].startswith("tools left out: The profile names 'reed', which is no child tool")
+    assert lines[at + 1].startswith("tools left out: The profile names 'reed', which is no tool of a subagent")
     assert lines[at + 2] == f"file: {path}"
 
 
@@ -330,7 +332,7 @@ def test_a_tool_of_a_server_that_is_configured_is_known_and_one_of_another_is_no
 
     said = [line for line in section(ohm("doctor").stdout, "Diagnostics") if "clerk" in line]
     assert len(said) == 1
-    assert "clerk: The profile names 'mcp__mail__send', which is no child tool and is left out." in said[0]
+    assert "clerk: The profile names 'mcp__mail__send', which is no tool of a subagent and is left out." in said[0]
     shown = ohm("config", "show").stdout
     assert SECRET not in shown
     assert '"KEY": "***"' in shown

@@ -21,7 +21,7 @@ START = {"op": "start", "subagent_type": "finder", "description": "d", "prompt":
         (
             ("run", "finder", "x", "--deny", "bsh"),
             2,
-            "The call denies 'bsh', which is no child tool. Did you mean 'bash'?",
+            "The call denies 'bsh', which is no tool of a subagent. Did you mean 'bash'?",
         ),
         (
             ("run", "finder", "x", "--allow", "bash: *"),

@@ -94,7 +94,7 @@ def test_a_task_that_is_not_kept_is_told_as_a_task(ohm) -> None:
     [
         ({"aks": ["edit"]}, "'subagents.task.tools' has the unknown key 'aks'"),
         ({"deny": ["bash: @netwrk"]}, "'bash: @netwrk' is no rule"),
-        ({"deny": ["bsah"]}, "denies or asks about 'bsah', which is no child tool"),
+        ({"deny": ["bsah"]}, "denies or asks about 'bsah', which is no tool of a subagent"),
         ({"ask": ["edti"]}, "Did you mean 'edit'?"),
     ],
 )

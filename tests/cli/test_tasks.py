@@ -184,6 +184,7 @@ def test_a_task_whose_process_was_killed_has_failed_and_keeps_what_was_done(ohm,
     assert LINE.fullmatch(done.stdout.strip())[4] == "failed"
     assert "restored from non-terminal 'running' state" in done.stderr
     [task] = listed(ohm)
+    assert f"what it did is kept, and `ohm run --resume {task[1]}` goes on with it." in done.stderr
     shown = ohm("task", task[1])
     told = "✓ read src/app.py · 12 lines" in shown.stdout, "(task_rehydrated_incomplete)" in shown.stdout
     assert told == (True, True)

@@ -27,7 +27,7 @@ def is_held(ohm, name="helper", *options):
 
 def test_a_project_is_trusted_for_as_long_as_its_files_stay_as_they_are(ohm, helper):
     assert is_held(ohm)
-    assert "not trusted: 3 files only tighten" in ohm("doctor").stdout
+    assert "not trusted: its 3 files can only forbid and limit" in ohm("doctor").stdout
     done = ohm("trust", str(ohm.project))
     assert done.returncode == 0
     assert "does not get the tool 'bash'" in done.stdout
@@ -41,7 +41,7 @@ def test_a_project_is_trusted_for_as_long_as_its_files_stay_as_they_are(ohm, hel
     assert not is_held(ohm)
     (ohm.project / "prompts" / "p.md").unlink()
     assert is_held(ohm)
-    assert "○ the project is not trusted: 2 files only tighten" in ohm("doctor").stdout
+    assert "○ the project is not trusted: its 2 files can only forbid and limit" in ohm("doctor").stdout
 
 
 def test_a_dry_run_shows_what_trust_would_allow_and_trusts_nothing(ohm, helper):
@@ -112,7 +112,7 @@ def test_agents_of_a_directory_above_are_trusted_with_it_and_nothing_else_is(ohm
         return ohm("doctor", "--cwd", str(below)).stdout
 
     ohm.configure({"suites": ["task", "single"]})
-    assert "2 files only tighten" in told()
+    assert "its 2 files can only forbid and limit" in told()
     assert "'above' of a project that is not trusted" in told()
     ohm("trust", str(ohm.project))
     assert "'above' of a project that is not trusted" not in told()
@@ -159,7 +159,7 @@ def test_what_trust_allows_is_listed_as_often_as_doctor_counts_it_and_without_th
     lapse, head, *lines, trusted, _, _, _ = ohm("trust").stdout.splitlines()
     assert lapse == "The project is not trusted any more: '.pi/subagents/helper.md' is not as it was."
     assert head == "What was refused before, and is allowed once the project is trusted:"
-    assert f"3 files only tighten, {len(lines)} things refused" in counted
+    assert f"its 3 files can only forbid and limit; {len(lines)} things there count for nothing; see" in counted
     assert len(lines) > 1
     assert [line for line in lines if "trust the project" in line] == []
     assert trusted.startswith("Trusted: ")
@@ -168,6 +168,6 @@ def test_what_trust_allows_is_listed_as_often_as_doctor_counts_it_and_without_th
 def test_one_file_is_counted_as_one(ohm):
     (ohm.project / ".pi").mkdir()
     (ohm.project / ".pi" / "ohm.json").write_text("{}")
-    assert "the project is not trusted: one file only tightens, 0 things refused" in ohm("doctor").stdout
+    assert "the project is not trusted: its one file can only forbid and limit; see 'ohm trust" in ohm("doctor").stdout
     ohm("trust")
     assert ohm("trust", "--list").stdout == f"{ohm.project} (one file)\n"

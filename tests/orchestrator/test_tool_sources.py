@@ -145,7 +145,7 @@ async def test_a_call_is_told_of_a_name_that_no_source_may_have():
 
     assert (request.tools, source.needs) == (("read",), [])
     assert [one.partition(" Available: ")[0] for one in said] == [
-        "The call names 'fra__*', which is no child tool and is left out. Did you mean 'far__*'?"
+        "The call names 'fra__*', which is no tool of a subagent and is left out. Did you mean 'far__*'?"
     ]
 
 

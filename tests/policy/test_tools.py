@@ -96,9 +96,9 @@ def test_a_tool_that_does_not_exist_is_left_out_and_named():
     assert not isinstance(resolved, Err)
     assert resolved.ok_value.names == ("ls",)
     assert [str(one) for one in resolved.ok_value.diagnostics] == [
-        "The profile names 'Raed', 'fly', which are no child tools and are left out. Did you mean 'read'? "
+        "The profile names 'Raed', 'fly', which are no tool of a subagents and are left out. Did you mean 'read'? "
         "Available: read, bash, edit, write, grep, find, ls, code_search, todo.",
-        "The configuration (f:2) names 'swim', which is no child tool and is left out. "
+        "The configuration (f:2) names 'swim', which is no tool of a subagent and is left out. "
         "Available: read, bash, edit, write, grep, find, ls, code_search, todo.",
     ]
 
@@ -126,8 +126,8 @@ def test_a_denied_or_asked_name_that_no_tool_has_keeps_the_subagent_from_running
         error = resolve_tools(policy, ours, offered=("todo",), sources=("mcp__calc__",)).unwrap_err()
         assert (error.code, error.message) == (
             code,
-            f"{owner} denies or asks about '{name}', which is no child tool; the subagent does not run until it is "
-            "corrected.",
+            f"{owner} denies or asks about '{name}', which is no tool of a subagent; "
+            "the subagent does not run until it is corrected.",
         )
         assert error.advice is not None
         assert error.advice.startswith(f"{meant}Available: read, bash, ")
@@ -303,7 +303,7 @@ def test_a_name_that_no_source_may_have_is_reported() -> None:
     resolved = resolve_tools(ToolPolicy(allowed=("mcp__mail__*", "mcp__calc__add")), None, sources=(CALC,))
     assert not isinstance(resolved, Err)
     assert [one.message.partition(" and is")[0] for one in resolved.ok_value.diagnostics] == [
-        "The profile names 'mcp__mail__*', which is no child tool"
+        "The profile names 'mcp__mail__*', which is no tool of a subagent"
     ]
 
 

@@ -43,8 +43,8 @@ def unknown_restraint(
         if unknown is not None:
             return OhmError(
                 code=code,
-                message=f"{owner} denies or asks about '{unknown}', which is no child tool; the subagent does not run "
-                "until it is corrected.",
+                message=f"{owner} denies or asks about '{unknown}', which is no tool of a subagent; "
+                "the subagent does not run until it is corrected.",
                 advice=instead([unknown], known, prefixes),
             )
     return None
@@ -87,7 +87,7 @@ def unknown_tools(
     """Name the tools of a list that are not `available`, and that no source of these prefixes may have."""
     names = sorted({name for name in listed if not is_there(name, available, prefixes)})
     if names:
-        verb = "is no child tool and is" if len(names) == 1 else "are no child tools and are"
+        verb = "is no tool of a subagent and is" if len(names) == 1 else "are no tool of a subagents and are"
         others = instead(names, available, prefixes)
         yield Diagnostic(subject="tools", message=f"{owner} names {quoted(names)}, which {verb} left out. {others}")
 

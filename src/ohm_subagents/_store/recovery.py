@@ -74,4 +74,5 @@ def awaits_answer(task: Task, *, now_ms: int) -> bool:
 def recovery_note(task: Task) -> Diagnostic:
     """Return what the user reads of it; `task` is as it was found."""
     message = f"Task '{task.id}' restored from non-terminal '{task.status}' state and marked failed"
-    return Diagnostic(subject="subagents.store", message=message)
+    advice = f"Its process died; what it did is kept, and `ohm run --resume {task.id}` goes on with it."
+    return Diagnostic(subject="subagents.store", message=message, advice=advice)

@@ -12,6 +12,7 @@ from ohm_subagents.cli.follow import replayed
 from ohm_subagents.cli.run import opened
 from ohm_subagents.cli.task import STATE
 from ohm_subagents.commands import (
+    BAD_USAGE,
     SUCCESS,
     TASK_FAILED,
     answer_hint,
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
 
 async def send(task_id: str, prompt: str, timeout_s: float | None, typed: Typed) -> int:
     """Send a follow-up and print what comes of it; return the exit code."""
+    if not prompt.strip() and not typed.as_json:
+        complain("The follow-up is blank. Say in words what the subagent is to do.")
+        return BAD_USAGE
     return await _about_one("send", task_id, {"prompt": prompt}, typed, within_s=timeout_s)
 
 

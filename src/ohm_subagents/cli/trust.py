@@ -116,9 +116,10 @@ async def trust_line(cwd: Path) -> tuple[bool, str]:
         return True, "the project has no file for subagents"
     if review.trust.is_whole():
         return True, f"the project is trusted, with {_files(files)}"
-    held = "one file only tightens" if files == 1 else f"{files} files only tighten"
-    count = f"{len(review.refused)} things" if len(review.refused) != 1 else "one thing"
-    return False, f"the project is not trusted: {held}, {count} refused; see '{TRUST_COMMAND}'"
+    held = "its one file" if files == 1 else f"its {files} files"
+    void = "one thing there counts" if len(review.refused) == 1 else f"{len(review.refused)} things there count"
+    refused = f"; {void} for nothing" if review.refused else ""
+    return False, f"the project is not trusted: {held} can only forbid and limit{refused}; see '{TRUST_COMMAND}'"
 
 
 async def _reviewed(cwd: Path) -> _Review:

@@ -110,7 +110,7 @@ async def test_an_unknown_provider_lists_the_ones_there_are() -> None:
         "Available providers: anthropic, deepseek, google, "
     )
     assert str(unknown.err_value).endswith(
-        "Add your own under providers in ohm.json, which runners of remote runs do not read."
+        "Add your own under providers in ohm.json; a run on another machine does not read that file."
     )
 
 

@@ -195,7 +195,7 @@ def unknown_denial(name: str, advice: str) -> OhmError:
     """Refuse a call that denies a tool that there is not: the one that was meant would be given."""
     return OhmError(
         code=ErrorCode.INVALID_TASK_PAYLOAD,
-        message=f"The call denies '{name}', which is no child tool.",
+        message=f"The call denies '{name}', which is no tool of a subagent.",
         advice=advice,
     )
 

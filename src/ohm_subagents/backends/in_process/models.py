@@ -175,8 +175,8 @@ class ModelBook(ModelChoice):
         return OhmError(
             code=ErrorCode.MODEL_UNKNOWN,
             message=f'Unknown model provider "{pattern.provider}" in "{pattern}".',
-            advice=f"{hint}Available providers: {', '.join(known)}. Add your own under providers in ohm.json, "
-            "which runners of remote runs do not read.",
+            advice=f"{hint}Available providers: {', '.join(known)}. Add your own under providers in ohm.json; "
+            "a run on another machine does not read that file.",
         )
 
 

@@ -15,6 +15,7 @@ _TASKS = (
     'A file with the tasks as JSON, say [{"name": "docs", "prompt": "Update the docs."}], or with all arguments of '
     "delegate_to_subagents; - for standard input."
 )
+_PROMPT = typer.Option("--prompt", help="System prompt; without it, standard input; on a terminal none, to be written.")
 delegate_app = typer.Typer(add_completion=False, rich_markup_mode=None)
 profiles_app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -81,10 +82,7 @@ def new(
     name: Annotated[str, typer.Argument(help="Name of letters, digits, '-' and '_'.")],
     *,
     project: Annotated[bool, typer.Option("--project", help="Write to .pi/ of the project, not yours.")] = False,
-    prompt: Annotated[
-        str | None,
-        typer.Option("--prompt", help="System prompt; without it, standard input; on a terminal none, to be written."),
-    ] = None,
+    prompt: Annotated[str | None, _PROMPT] = None,
     append: Annotated[str | None, typer.Option("--append", help="Text after the system prompt.")] = None,
     provider: Annotated[str | None, typer.Option("--provider", help="Model provider, such as anthropic.")] = None,
     model: Annotated[str | None, typer.Option("--model", help="Model, as [<provider>/]<model>[:<thinking>].")] = None,
