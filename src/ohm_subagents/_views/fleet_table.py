@@ -69,10 +69,7 @@ def fleet_lines(
     profiles. No number is cut. `with_work` tells below each task what it does or asks, where lines are left for that.
     """
     ids = {row.task.id for row in rows}
-    used = sum((row.task.tree_usage for row in rows if row.task.parent not in ids), NOTHING_USED)
-    running = sum(row.task.status == "running" for row in rows)
-    cost = "" if used.cost_usd is None else f" · {cost_text(used.cost_usd)} with all below"
-    sums = f"{counted(len(rows), 'task')}, {running} running{cost} · sorted by {sort}"
+    sums = f"{_sums(rows, ids)} · sorted by {sort}"
     if not rows:
         said = [("bold", sums)], [("dim", "Nothing waits or runs. What has ended is in: ohm tasks")]
         return [painted(line, width, theme) for line in said][: max(1, height)]
@@ -104,6 +101,14 @@ def fleet_lines(
     if len(shown) < len(ordered):
         lines.append(painted([("dim", f"… and {len(ordered) - len(shown)} more")], width, theme))
     return lines[: max(1, height)]
+
+
+def _sums(rows: Sequence[FleetRow], ids: Container[TaskId | None]) -> str:
+    """Return how many tasks there are, how many run, and what they cost: each tree once."""
+    used = sum((row.task.tree_usage for row in rows if row.task.parent not in ids), NOTHING_USED)
+    running = sum(row.task.status == "running" for row in rows)
+    cost = "" if used.cost_usd is None else f" · {cost_text(used.cost_usd)} with all below"
+    return f"{counted(len(rows), 'task')}, {running} running{cost}"
 
 
 def _work_lines(
