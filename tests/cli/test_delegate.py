@@ -113,6 +113,8 @@ def test_json_is_the_windows(ohm, delegate) -> None:
     (window,) = details["windows"]
     assert (details["globalStatus"], details["sessionIds"]) == ("done", [window["sessionId"]])
     assert (window["name"], window["status"], window["exitCode"]) == ("answer", "completed", 0)
+    shown = json.loads(ohm("task", details["taskIds"][window["sessionId"]], "--json").stdout)
+    assert shown["session_id"] == window["sessionId"]
     assert window["allMessages"][:2] == [
         {"text": "read → src/app.py", "kind": "tool"},
         {"text": "So far: app.py", "kind": "text"},

@@ -225,6 +225,12 @@ def test_a_required_check_that_fails_fails_the_task_and_keeps_its_answer(ohm) ->
     assert (alone.returncode, alone.stderr.startswith("--require is about the checks of --accept")) == (2, True)
 
 
+def test_a_run_while_subagents_are_off_tells_where_that_is_set(ohm) -> None:
+    path = ohm.configure('{\n  "features": {\n    "subagents": false\n  }\n}')
+    done = ohm("run", "finder", "x")
+    assert done.stderr.endswith(f"primary subagent tools\nfeatures.subagents is false: {path}:3.\n"), done.stderr
+
+
 def test_a_run_without_a_model_tells_what_a_key_that_is_there_lacks(ohm, monkeypatch) -> None:
     ohm.configure({"suites": ["task"]})
     advised = "For a model that reasons, set OHM_MODEL, or subagents.model in ohm.json, "

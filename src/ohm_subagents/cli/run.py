@@ -121,9 +121,11 @@ async def _run(place: _Opened, profile: str, prompt: str, options: RunOptions, t
         report(one for one in watch.task.diagnostics if one.text not in told)
     if typed.as_json:
         _print_envelope(ended, watch.task, ohm.config.subagent_backend)
-    elif isinstance(ohm.inspect().loaded, Ok):  # else all that is to say has been reported
+    elif isinstance(loaded := ohm.inspect().loaded, Ok):  # else all that is to say has been reported
         _print_answer(ended, watch.task, board, told=told)
         _tell_changes(watch.task, typed)
+        if isinstance(ended, Err) and ended.err_value.code == ErrorCode.SUBAGENTS_DISABLED:
+            complain(f"features.subagents is false: {loaded.ok_value.origin('features.subagents')}.")
     match ended:
         case Ok():
             return SUCCESS

@@ -28,6 +28,8 @@ from ohm_subagents.commands import (
     terminal_theme,
 )
 from ohm_subagents.config import DELEGATE_BACKEND, process_env
+from ohm_subagents.contract.result import Ok
+from ohm_subagents.store import TaskQuery
 from ohm_subagents.suites.delegate.details import Windows
 from ohm_subagents.suites.delegate.windows import DELEGATE
 from ohm_subagents.views import one_line
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from ohm_subagents.contract import Task
+    from ohm_subagents.store import Store
     from ohm_subagents.suite import ToolResult
     from ohm_subagents.suites.delegate.details import Window
     from ohm_subagents.views import Theme
@@ -79,6 +82,8 @@ async def delegate(
         result, number = await call_live(ohm, DELEGATE, tasks, board=board)
         if result is not None:
             told = {one.text for one in reported}
+            if as_json:
+                print_json({**result.details, **_task_ids(result, ohm.store)})
             _print(result, board, as_json=as_json, told=told)
         if number is not None:
             complain("Interrupted.")
@@ -90,9 +95,7 @@ def _print(result: ToolResult, board: Board | None, *, as_json: bool, told: set[
     """Print the result; notes that were `told` before are not repeated."""
     if result.is_error:
         complain(result.text)
-    if as_json:
-        print_json(result.details)
-    elif not result.is_error:
+    if not result.is_error and not as_json:
         windows = Windows.model_validate(result.details).windows
         if board is None:
             print_text(result.text)
@@ -101,6 +104,17 @@ def _print(result: ToolResult, board: Board | None, *, as_json: bool, told: set[
         for window in windows:
             for note in (one for one in window.notes or () if one not in told):
                 complain(f"{window.name}: {note}")
+
+
+def _task_ids(result: ToolResult, store: Store) -> dict[str, JsonValue]:
+    """Return the newest task of each session, by the session's id, as `taskIds`; nothing for a refused call."""
+    if result.is_error:
+        return {}
+    ids: dict[str, JsonValue] = {}
+    for session in Windows.model_validate(result.details).session_ids:
+        found = next((one.ok_value for one in store.list(TaskQuery(session=session)) if isinstance(one, Ok)), None)
+        ids |= {} if found is None else {session: found.id}
+    return {"taskIds": ids}
 
 
 def _print_tasks(windows: Sequence[Window], board: Board) -> None:
