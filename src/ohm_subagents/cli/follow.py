@@ -89,6 +89,7 @@ async def _drawn(file: Path | None, task: Task, store: Store) -> Task:
 
 async def replayed(task: Task, store: Store, board: Board) -> Task:
     """Show a task that a board has, and those below it, until it has settled; return it as it is then."""
+    state = task
     async with anyio.create_task_group() as group:
         below = Below(store, board, group)
         below.look_below(task.id)
