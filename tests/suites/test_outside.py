@@ -50,7 +50,7 @@ def played(site: Path, *tests: str) -> tuple[dict[str, int], str]:
     """Run tests with the copy in place of the suites: how many passed, failed and so on, and the report."""
     env = {**os.environ, "PYTHONPATH": f"{site}:{ROOT / 'tests' / 'support'}"}
     env["OHM_TEST_PLUGINS"] = ",".join(f"outside-{name}" for name in SUITES)
-    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "outside_suites", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", "-q", "-ra", "-n", "0", "-p", "outside_suites", "-p", "no:cacheprovider"]
     done = subprocess.run([*command, *tests], cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     counts = re.findall(r"(\d+) (passed|failed|error|skipped)", done.stdout.strip().splitlines()[-1])
     return {word: int(count) for count, word in counts}, done.stdout
