@@ -87,16 +87,21 @@ def texts(reports):
     return [one.event.text for one in reports if isinstance(one, EventReported)]
 
 
-async def test_a_run_goes_on_without_its_submitter_and_another_one_gets_what_it_has_missed():
-    goes_on = anyio.Event()
+def counting(goes_on):
+    """A run that says `one`, and `two` once it may go on."""
 
-    async def act(request, sink):
+    async def act(_request, sink):
         sink.emit(TextDelta(text="one"))
         await goes_on.wait()
         sink.emit(TextDelta(text="two"))
         return "done"
 
-    async with runner_of(act) as (runner, first):
+    return act
+
+
+async def test_a_run_goes_on_without_its_submitter_and_another_one_gets_what_it_has_missed():
+    goes_on = anyio.Event()
+    async with runner_of(counting(goes_on)) as (runner, first):
         await first.post(START)
         assert texts(await first.poll(wait_s=1)) == ["one"]
         goes_on.set()
@@ -166,14 +171,7 @@ async def test_a_submitter_that_was_silent_for_over_an_hour_is_known_again(tmp_p
 
 async def test_a_submitter_whose_run_goes_on_is_never_forgotten_however_long_it_is_silent():
     goes_on = anyio.Event()
-
-    async def act(_request, sink):
-        sink.emit(TextDelta(text="one"))
-        await goes_on.wait()
-        sink.emit(TextDelta(text="two"))
-        return "done"
-
-    async with runner_of(act) as (runner, first):
+    async with runner_of(counting(goes_on)) as (runner, first):
         await first.post(START)
         assert texts(await first.poll(wait_s=1)) == ["one"]
         await anyio.sleep(7200)

@@ -61,16 +61,9 @@ def answer_hint(request: Request, config: Path | None = None) -> str:
 def answer_command(request: Request, config: Path | None = None) -> list[str]:
     """Return the same way to answer in pieces, of which none may be broken: what is said, the command, what else."""
     command = f"{with_config('ohm answer', config)} {request.id}"
-    is_question = request.kind == "question"
-    return (
-        ["Answer it with:", f"{command} text '…'"]
-        if is_question
-        else [
-            "Answer it with:",
-            f"{command} approve",
-            "(or deny '<reason>')",
-        ]
-    )
+    if request.kind == "question":
+        return ["Answer it with:", f"{command} text '…'"]
+    return ["Answer it with:", f"{command} approve", "(or deny '<reason>')"]
 
 
 def unbroken(pieces: Iterable[str], width: int) -> list[str]:
