@@ -86,6 +86,7 @@ async def test_another_process_is_told_under_which_id_a_request_is_made_again(tm
     request = await left(tmp_path)
     async with opened(tmp_path) as owner, opened(tmp_path) as other:
         again = await asked(owner)
+        await owner.store.flush()  # the owner knows of it before it is stored, the other from the store
         refused = (await other.answer(request.id, Approve())).unwrap_err()
         assert (refused.code, again.id in refused.advice) == ("request_closed", True)
         assert (await other.answer(again.id, Approve())).is_ok()
