@@ -23,9 +23,11 @@ if TYPE_CHECKING:
         cost_rows,
         cost_table,
     )
+    from ohm_subagents._views.doing import doing_text
     from ohm_subagents._views.fleet_table import FLEET_SORTS, FleetRow, FleetSort, fleet_lines
     from ohm_subagents._views.listing import task_fact_lines, task_list_lines
-    from ohm_subagents._views.live_tree import LiveTask, brief_lines, doing_text, task_block
+    from ohm_subagents._views.live_task import LiveTask, patient_tasks
+    from ohm_subagents._views.live_tree import brief_lines, task_block
     from ohm_subagents._views.messages import Message, MessageLog, arguments_in, calls_of, messages_of, text_of
     from ohm_subagents._views.model_text import task_text
     from ohm_subagents._views.quantities import age_text, clock_text, cost_text, duration_text, instant_text
@@ -103,6 +105,7 @@ __all__ = [
     "messages_of",
     "named_call",
     "one_line",
+    "patient_tasks",
     "preview_lines",
     "printable",
     "printable_json",
@@ -142,9 +145,11 @@ __getattr__, __dir__ = lazy_names(
         "_views.changes": "changes_text",
         "_views.cells": "cells fit one_line preview_lines printable printable_json wrap wrapped",
         "_views.cost_report": "COST_KEYS CostKey CostRow cost_csv cost_records cost_rows cost_table",
+        "_views.doing": "doing_text",
         "_views.fleet_table": "FLEET_SORTS FleetRow FleetSort fleet_lines",
         "_views.listing": "task_fact_lines task_list_lines",
-        "_views.live_tree": "LiveTask brief_lines doing_text task_block",
+        "_views.live_task": "LiveTask patient_tasks",
+        "_views.live_tree": "brief_lines task_block",
         "_views.messages": "Message MessageLog arguments_in calls_of messages_of text_of",
         "_views.model_text": "task_text",
         "_views.quantities": "age_text clock_text cost_text duration_text instant_text",

@@ -112,6 +112,19 @@ async def test_those_that_are_stuck_or_wait_for_an_answer_are_found(ohm) -> None
 
 
 @pytest.mark.anyio
+async def test_a_task_waits_for_what_it_has_started_and_not_for_what_that_has_left_behind(ohm) -> None:
+    clock = Clock(system_clock() - 40_000)
+    async with opened("sqlite", ohm.root / "config", clock) as store:
+        hand = Hand(store, clock)
+        hand.started("task_lead")
+        hand.settled("task_over", parent="task_lead")
+        hand.started("task_left", parent="task_over")
+        await store.flush()
+        told = [(await to_thread.run_sync(partial(ohm, "task", name))).stderr for name in ("task_lead", "task_over")]
+    assert [one.startswith("What is stuck ") for one in told] == [True, False]
+
+
+@pytest.mark.anyio
 async def test_what_is_too_long_for_a_line_is_marked_where_it_is_cut(ohm) -> None:
     clock = Clock(system_clock())
     why = "The provider refused the request. " * 20

@@ -12,7 +12,7 @@ from ohm_subagents._plugins.hooks.specs import hookimpl
 from ohm_subagents._terminal.prompts import answer_command, unbroken
 from ohm_subagents._terminal.terminal import is_terminal, prose_lines
 from ohm_subagents._views.cells import one_line, wrap, wrapped
-from ohm_subagents._views.live_tree import LiveTask
+from ohm_subagents._views.live_task import LiveTask
 from ohm_subagents._views.screen import screen_lines
 from ohm_subagents._views.spans import painted
 from ohm_subagents._views.theme import PLAIN

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from ohm_subagents._app.sources import system_clock
 from ohm_subagents._terminal.terminal import is_terminal, print_prose, print_styled, width
-from ohm_subagents._views.live_tree import LiveTask, brief_lines, task_block, task_line, with_patience
+from ohm_subagents._views.live_task import LiveTask, with_patience
+from ohm_subagents._views.live_tree import brief_lines, task_block, task_line
 from ohm_subagents._views.screen import left_of, total_line
 from ohm_subagents._views.theme import PLAIN
 

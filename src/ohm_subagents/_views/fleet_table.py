@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
 from ohm_subagents._views.account import remaining_parts
 from ohm_subagents._views.cells import cells, fit, one_line
-from ohm_subagents._views.live_tree import LiveTask, doing_lines
+from ohm_subagents._views.doing import doing_lines
+from ohm_subagents._views.live_task import LiveTask, patient_tasks
 from ohm_subagents._views.quantities import clock_text, cost_text, counted
 from ohm_subagents._views.spans import BETWEEN, painted
 from ohm_subagents._views.task_texts import STATUS_TOKENS, elapsed_ms
@@ -76,16 +77,16 @@ def fleet_lines(
     ordered = sorted(rows, key=lambda row: _key(row, sort, now_ms))
     room = max(0, height - 2)
     shown = ordered if len(ordered) <= room else ordered[: max(0, room - 1)]
-    waiting = {row.task.parent for row in rows if not row.task.is_terminal}
+    patient = patient_tasks(row.task for row in rows)
     written = (
-        _written(row, now_ms, is_patient=row.task.id in waiting, with_left=row.task.parent not in ids) for row in shown
+        _written(row, now_ms, is_patient=row.task.id in patient, with_left=row.task.parent not in ids) for row in shown
     )
     table = [_HEADS, *written]
     widths = [max(cells(line[at]) for line in table) for at in range(len(_HEADS) - 1)]
     kept = _fitting(widths, width)
     lines = [painted([("bold", sums)], width, theme)]
     spare = height - 2 - len(ordered) if with_work else 0
-    told = _work_lines(shown, waiting, spare, now_ms, width) if spare > 0 else {}
+    told = _work_lines(shown, patient, spare, now_ms, width) if spare > 0 else {}
     for line, row in zip(table, (None, *shown), strict=True):
         padded = [
             text + " " * (space - cells(text)) if at in _LEFT else " " * (space - cells(text)) + text
@@ -112,11 +113,11 @@ def _sums(rows: Sequence[FleetRow], ids: Container[TaskId | None]) -> str:
 
 
 def _work_lines(
-    rows: Sequence[FleetRow], waiting: Container[TaskId | None], spare: int, now_ms: int, width: int
+    rows: Sequence[FleetRow], patient: Container[TaskId | None], spare: int, now_ms: int, width: int
 ) -> dict[TaskId, list[list[Span]]]:
     """Return what tasks do or ask, in `spare` lines at most; those that need somebody have the first ones."""
-    live = [LiveTask(row.work, is_patient=row.task.id in waiting) for row in rows if row.work is not None]
-    live.sort(key=lambda one: concern_of(one.task, now_ms=now_ms, is_patient=one.is_patient) is None)
+    live = [LiveTask(row.work, is_patient=row.task.id in patient) for row in rows if row.work is not None]
+    live.sort(key=lambda one: one.concern(now_ms=now_ms) is None)
     told: dict[TaskId, list[list[Span]]] = {}
     for number, one in enumerate(live[:spare]):
         room = min(_MOST_ASKED, spare - min(len(live), spare) + number + 1 - sum(map(len, told.values())))

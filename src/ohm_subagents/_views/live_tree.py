@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.call_rows import call_row, change_rows, seen_calls
 from ohm_subagents._views.cells import fit, last_lines, one_line, printable, wrapped
+from ohm_subagents._views.doing import SAID_CHARS, doing_line, said_end
 from ohm_subagents._views.quantities import counted, duration_text, usage_parts
 from ohm_subagents._views.spans import Span, painted, span_cells
-from ohm_subagents._views.task_texts import STATUS_TOKENS, UPDATED, elapsed_ms, failure_line, task_title
-from ohm_subagents._views.tree import BLANK, BRANCH, DOWN, LAST, MIN_WIDTH, PREFIX, SPINNER, status_marker
+from ohm_subagents._views.task_texts import STATUS_TOKENS, UPDATED, elapsed_ms, task_title
+from ohm_subagents._views.tree import BLANK, BRANCH, DOWN, LAST, MIN_WIDTH, PREFIX, status_marker
 from ohm_subagents._views.verification import verified_line
 from ohm_subagents._views.waits import asked_lines, awaited_text, wait_lines
-from ohm_subagents._views.work_facts import CONCERN_MARKS, concern_of, work_facts
-from ohm_subagents.contract.events import RequestHeld  # noqa: TC001  the types of a public record are read at run time
-from ohm_subagents.contract.task import UNAVAILABLE, Task
+from ohm_subagents._views.work_facts import CONCERN_MARKS, work_facts
+from ohm_subagents.contract.task import UNAVAILABLE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ohm_subagents._views.live_task import LiveTask
     from ohm_subagents._views.theme import Theme
-    from ohm_subagents._views.work_facts import Concern
+    from ohm_subagents.contract.task import Task
 
     Line = list[Span]
 
@@ -29,35 +29,10 @@ WHOLE: Final = 10_000
 """A height with room for everything."""
 _PROMPT_LINES: Final = 3
 _SAID_LINES: Final = 8
-_SAID_CHARS: Final = 4_000
 _MOST_ROWS: Final = 20
 _MOST_NOTES: Final = 2
 _CHANGED_LINES: Final = 8
 _LEAST_TITLE: Final = 12
-_WORD: Final = re.compile(r"\w")
-_MARKED: Final = re.compile(r"(\*\*|`)(?=\S)([^*`]+)(?<=\S)\1")
-"""Words that Markdown makes bold, or code."""
-
-
-class LiveTask(NamedTuple):
-    """A task, and what only its events tell."""
-
-    task: Task
-    """The newest state."""
-    thinking: str = ""
-    """The end of what its model thinks, while it does nothing else."""
-    held: RequestHeld | None = None
-    """The model request that waits; None while none does."""
-    depth: int = 0
-    """The number of shown tasks that it is below."""
-    is_patient: bool = False
-    """True while it waits for a task that it has started: such a one is not stuck."""
-
-
-def with_patience(tasks: Sequence[LiveTask]) -> list[LiveTask]:
-    """Return tasks of which each knows whether it waits for another one of them."""
-    awaited = {one.task.assignment.parent for one in tasks if not one.task.is_terminal}
-    return [one._replace(is_patient=one.is_patient or one.task.id in awaited) for one in tasks]
 
 
 def task_block(
@@ -133,7 +108,7 @@ def brief_lines(
 
 def _briefly(live: LiveTask, now_ms: int, room: int) -> list[Span]:
     """Return what a task does now; what it asks without the id of the request, where that has no room."""
-    said = _activity(live, now_ms)
+    said = doing_line(live, now_ms=now_ms)
     return said[:1] if live.task.requests and span_cells(said) > room else said
 
 
@@ -150,8 +125,7 @@ def _aligned(facts: Sequence[list[Span]]) -> list[list[Span]]:
 
 
 def _facts(live: LiveTask, now_ms: int, room: int, *, with_left: bool = True) -> list[Span]:
-    is_held = live.held is not None or live.is_patient
-    return work_facts(live.task, now_ms=now_ms, room=room, is_held=is_held, with_left=with_left)
+    return work_facts(live.task, now_ms=now_ms, room=room, is_held=live.is_held, with_left=with_left)
 
 
 def _head(live: LiveTask, now_ms: int, *, is_chosen: bool = False) -> list[Span]:
@@ -159,67 +133,24 @@ def _head(live: LiveTask, now_ms: int, *, is_chosen: bool = False) -> list[Span]
     token, mark = STATUS_TOKENS[task.status], status_marker(task.status, elapsed_ms(task, now_ms=now_ms))
     if task.status == "queued":
         mark = UPDATED  # nothing moves yet
-    if (concern := _concern(live, now_ms)) is not None:
+    if (concern := live.concern(now_ms=now_ms)) is not None:
         token, mark = "warning", CONCERN_MARKS[concern]
     return [("accent", "▸ " if is_chosen else "  "), ("", "  " * live.depth), (token, mark), ("", " ")]
 
 
 def _title(task: Task, room: int, *, with_kind: bool = True) -> list[Span]:
     asked = task.assignment
-    kind, title = one_line(task_title(asked.profile, "")), one_line(asked.description[:_SAID_CHARS])
+    kind, title = one_line(task_title(asked.profile, "")), one_line(asked.description[:SAID_CHARS])
     if not title:
         return [("bold", kind)]
     first: list[Span] = [("bold", kind), ("", " · ")] if with_kind else []
     return [*first, ("", fit(title, max(_LEAST_TITLE, room - span_cells(first))))]
 
 
-def doing_text(task: Task, *, now_ms: int, is_patient: bool = False) -> str:
-    """Return on one line what a task that works does now, or waits for."""
-    return "".join(text for _, text in _activity(LiveTask(task, is_patient=is_patient), now_ms)).lstrip(
-        f"{''.join(SPINNER)} "
-    )
-
-
-def doing_lines(live: LiveTask, *, now_ms: int, width: int, limit: int) -> list[list[Span]]:
-    """Return the same in a line, or what it asks in up to `limit` lines of `width` cells."""
-    return asked_lines(live.task, width=width, limit=limit) or [_activity(live, now_ms)]
-
-
-def _activity(live: LiveTask, now_ms: int) -> list[Span]:
-    """Return what a task does now, or how it ended, on one line."""
-    task = live.task
-    if task.is_terminal:
-        if task.error:
-            return [("error", one_line(failure_line(task.error)[:_SAID_CHARS].split("\n", 1)[0]))]
-        output = task.output[:_SAID_CHARS]
-        return [("dim", _first_words(output) if output.strip() else _newest_words(task.text.strip()[-_SAID_CHARS:]))]
-    waiting = wait_lines(task, live.held)
-    if waiting:
-        return waiting[0]
-    if _concern(live, now_ms) == "stuck":
-        return [("warning", awaited_text(task))]
-    opened = [call for call in seen_calls(task.activity.calls) if call.status is None]
-    if opened:
-        return call_row(opened[-1], task, now_ms=now_ms)
-    words = _newest_words(live.thinking or _said(task))
-    return [("dim", words or "Working...")]
-
-
-def _first_words(text: str) -> str:
-    """Return the first line that has a word in it, without the marks of Markdown before it and around its words."""
-    first = next((line for line in text.split("\n") if _WORD.search(line)), "")
-    return one_line(_MARKED.sub(r"\2", first).lstrip("#>*-+ \t"))
-
-
-def _newest_words(text: str) -> str:
-    """Return the last line that has a word in it."""
-    return next((one_line(line) for line in reversed(text.split("\n")) if _WORD.search(line)), "")
-
-
 def _prompt(task: Task, width: int, limit: int) -> list[list[Span]]:
     """Return the first lines of the prompt, if it says more than the title."""
-    prompt = task.assignment.prompt[:_SAID_CHARS].strip()
-    if limit <= 0 or one_line(prompt) == one_line(task.assignment.description[:_SAID_CHARS]):
+    prompt = task.assignment.prompt[:SAID_CHARS].strip()
+    if limit <= 0 or one_line(prompt) == one_line(task.assignment.description[:SAID_CHARS]):
         return []
     lines = [*wrapped(prompt, width)]
     cut = [*lines[: limit - 1], fit(f"{lines[limit - 1]}…", width)] if len(lines) > limit else lines
@@ -234,7 +165,7 @@ def _rows(live: LiveTask, now_ms: int, room: int) -> list[list[Line]]:
     task, calls = live.task, seen_calls(live.task.activity.calls)
     said = () if task.is_terminal else task.diagnostics[-_MOST_NOTES:]
     notes: list[list[Line]] = [
-        [[("warning", f"! {one_line(one.text[:_SAID_CHARS])}")]] for one in said[: max(0, room - 2)]
+        [[("warning", f"! {one_line(one.text[:SAID_CHARS])}")]] for one in said[: max(0, room - 2)]
     ]
     total, most = max(task.activity.usage.tool_calls, len(calls)), max(0, min(_MOST_ROWS, room - len(notes)))
     if total > most == room - len(notes) > 1:
@@ -259,17 +190,13 @@ def _last(live: LiveTask, now_ms: int, width: int, limit: int) -> list[list[Span
     if task.is_terminal:
         return [_ending(task, width)]
     waiting = asked_lines(task, width=width, limit=limit) or wait_lines(task, live.held)[:limit]
-    if not waiting and _concern(live, now_ms) == "stuck":
+    if not waiting and live.concern(now_ms=now_ms) == "stuck":
         waiting = [[("warning", awaited_text(task))]]
     elif not waiting and live.thinking:
         waiting = [[("dim", f"Thinking: {line}") for line in last_lines(one_line(live.thinking), width=width, limit=1)]]
     room = limit - len(waiting)
-    said = last_lines(printable(_said(task)).strip(), width=width, limit=room) if room else []
+    said = last_lines(printable(said_end(task)).strip(), width=width, limit=room) if room else []
     return [*([("", line)] for line in said), *waiting] or [[("dim", "Working...")]]
-
-
-def _concern(live: LiveTask, now_ms: int) -> Concern | None:
-    return concern_of(live.task, now_ms=now_ms, is_patient=live.held is not None or live.is_patient)
 
 
 def _ending(task: Task, room: int) -> list[Span]:
@@ -284,15 +211,3 @@ def _ending(task: Task, room: int) -> list[Span]:
     while len(parts) > 1 and len(said) + span_cells([*parts, *checks]) > room:
         del parts[0]
     return [(STATUS_TOKENS[task.status], said), *parts, *checks]
-
-
-def _said(task: Task) -> str:
-    """Return the end of what the assistant said, without joining all of it."""
-    pieces: list[str] = []
-    length = 0
-    for piece in reversed(task.activity.said):
-        pieces.append(piece[-_SAID_CHARS:])
-        length += len(piece)
-        if length >= _SAID_CHARS:
-            break
-    return "".join(reversed(pieces))

@@ -7,18 +7,18 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._views.live_tree import brief_lines, task_block, with_patience
+from ohm_subagents._views.live_task import with_patience
+from ohm_subagents._views.live_tree import brief_lines, task_block
 from ohm_subagents._views.quantities import clock_text, cost_text, usage_parts
 from ohm_subagents._views.spans import painted, stacked
 from ohm_subagents._views.task_texts import STATUS_TOKENS, UPDATED
 from ohm_subagents._views.tree import MIN_WIDTH
-from ohm_subagents._views.work_facts import concern_of
 from ohm_subagents.contract.usage import NOTHING_USED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ohm_subagents._views.live_tree import LiveTask
+    from ohm_subagents._views.live_task import LiveTask
     from ohm_subagents._views.spans import Span
     from ohm_subagents._views.theme import Theme
     from ohm_subagents.contract.ids import TaskId
@@ -129,7 +129,7 @@ def _counted(tasks: Sequence[LiveTask], now_ms: int) -> list[Span]:
 
 
 def _state(live: LiveTask, now_ms: int) -> str:
-    concern = concern_of(live.task, now_ms=now_ms, is_patient=live.held is not None or live.is_patient)
+    concern = live.concern(now_ms=now_ms)
     return live.task.status if concern is None else {"waiting": "asking", "stuck": "stuck"}[concern]
 
 

@@ -11,7 +11,7 @@ from ohm_subagents.commands import BAD_USAGE, TASK_FAILED, complain, directory, 
 from ohm_subagents.config import load_config, process_env
 from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.store import TaskQuery, event_to_json, stored_tasks
-from ohm_subagents.views import CONCERNS, concern_of
+from ohm_subagents.views import CONCERNS, concern_of, patient_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -80,7 +80,7 @@ def concerns_in(store: Store) -> dict[TaskId, Concern]:
     """Return what is amiss with the tasks that run."""
     asked = [store.list(TaskQuery(status=status)) for status in ("running", "queued")]
     unsettled = [one.ok_value for found in asked for one in found if isinstance(one, Ok)]
-    patient = {task.parent for task in unsettled}
+    patient = patient_tasks(unsettled)
     concerns: dict[TaskId, Concern] = {}
     for found in (store.get(task.id) for task in unsettled if task.status == "running"):
         if isinstance(found, Ok):

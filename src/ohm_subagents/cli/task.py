@@ -34,6 +34,7 @@ from ohm_subagents.views import (
     PLAIN,
     LiveTask,
     concern_of,
+    patient_tasks,
     task_envelope,
     task_fact_lines,
     transcript_lines,
@@ -93,7 +94,7 @@ async def tree(file: Path | None, task: Task, store: Store, config: OhmConfig) -
         _print_end(task, config, file)
     elif is_terminal():
         _tell_requests([request for one in (task, *(one.task for one in below)) for request in one.requests], file)
-    is_patient = not all(one.task.is_terminal for one in below)
+    is_patient = task.id in patient_tasks(one.task for one in below)
     if concern_of(task, now_ms=system_clock(), is_patient=is_patient) == "stuck":
         complain(STUCK)
     return SUCCESS

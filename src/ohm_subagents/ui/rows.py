@@ -20,6 +20,7 @@ from ohm_subagents.views import (
     failure_line,
     named_call,
     one_line,
+    patient_tasks,
     printable,
     remaining_text,
     request_words,
@@ -66,7 +67,7 @@ def used_by(tasks: Iterable[ListedTask]) -> Used:
 def work_of(task: Task, timeline: Timeline | None, children: Iterable[ListedTask], *, now_ms: int) -> Work:
     """Return how a task gets on; a settled one needs no timeline. One that waits for `children` is not stuck."""
     is_held = timeline is not None and timeline.is_held
-    is_busy = task.status == "running" and not is_held and all(child.is_terminal for child in children)
+    is_busy = task.status == "running" and not is_held and task.id not in patient_tasks(children)
     is_stuck = concern_of(task, now_ms=now_ms, is_patient=not is_busy) == "stuck"
     spans = [] if timeline is None else timeline.spans
     return Work(
