@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from ohm_subagents._views.transcript import Transcript, transcript_lines
     from ohm_subagents._views.tree import status_marker
     from ohm_subagents._views.verification import check_text, verified_line
-    from ohm_subagents._views.waits import awaited_text, request_words
+    from ohm_subagents._views.waits import asked_text, awaited_text, held_text, queued_text, request_words
     from ohm_subagents._views.work_facts import CONCERNS, Concern, concern_of, quiet_ms, state_text
 
 __all__ = [
@@ -78,6 +78,7 @@ __all__ = [
     "answer_text",
     "argument_lines",
     "arguments_in",
+    "asked_text",
     "assistant_text",
     "awaited_text",
     "brief_lines",
@@ -100,6 +101,7 @@ __all__ = [
     "failure_line",
     "fit",
     "fleet_lines",
+    "held_text",
     "instant_text",
     "landing_text",
     "messages_of",
@@ -109,6 +111,7 @@ __all__ = [
     "preview_lines",
     "printable",
     "printable_json",
+    "queued_text",
     "quiet_ms",
     "remaining_text",
     "request_text",
@@ -163,7 +166,7 @@ __getattr__, __dir__ = lazy_names(
         "_views.transcript": "Transcript transcript_lines",
         "_views.tree": "status_marker",
         "_views.verification": "check_text verified_line",
-        "_views.waits": "awaited_text request_words",
+        "_views.waits": "asked_text awaited_text held_text queued_text request_words",
         "_views.work_facts": "CONCERNS Concern concern_of quiet_ms state_text",
     },
 )

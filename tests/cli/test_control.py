@@ -184,10 +184,10 @@ async def test_a_lead_that_waits_is_drawn_with_all_its_children_and_is_not_stuck
         hand.started("task_quiet", parent="task_lead", description="Write")
         await store.flush()
         with on_terminal(ohm_process, *command) as (screen, process):
-            await to_thread.run_sync(screen.wait_for, "2 running (1 stuck) · 1 done", "All pass.")
+            await to_thread.run_sync(screen.wait_for, "2 running (1 stuck) · 1 succeeded", "All pass.")
             hand.started("task_late", parent="task_quiet", description="Come late")
             await store.flush()
-            await to_thread.run_sync(screen.wait_for, "3 running (1 stuck) · 1 done", "Come late")
+            await to_thread.run_sync(screen.wait_for, "3 running (1 stuck) · 1 succeeded", "Come late")
             hand.tell(lead, RunEnded(outcome=Succeeded(), output="Out."), TaskSettled(outcome=Succeeded()))
             await store.flush()
             await to_thread.run_sync(screen.wait_for_end)

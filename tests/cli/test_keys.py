@@ -233,7 +233,7 @@ def test_q_stops_with_what_was_done(ohm, ohm_process, delegated) -> None:
 def test_a_child_is_opened_and_a_follow_up_that_cannot_be_sent_is_told(ohm, ohm_process, delegated) -> None:
     with on_terminal(ohm_process, *delegated) as (screen, process):
         ohm.reached.read_text()
-        screen.wait_for("1 running · 1 failed · 1 done", "q stop")
+        screen.wait_for("1 running · 1 failed · 1 succeeded", "q stop")
         screen.type(DOWN + DOWN + ENTER)
         screen.wait_for("Esc back", "line two")
         screen.type("s")

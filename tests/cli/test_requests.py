@@ -141,7 +141,7 @@ def test_without_a_terminal_the_run_says_how_to_answer_and_another_process_does(
     assert (request["tool"], request["arguments"]) == ("bash", '{"command":"git push"}')
     assert re.search(r"Asks: bash git push\s+\(", shown)
     assert re.search(rf"(?m)^asks +bash .*\({request['id']}\)$", shown)
-    assert " · asks, pid " in tasks
+    assert " · asking, pid " in tasks
     assert " · Asks: bash git push (" in tasks
     assert f" ({request['id']}) · " in tasks
     assert listed.startswith(f"{request['id']} task (")

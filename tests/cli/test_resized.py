@@ -11,7 +11,7 @@ from tmux import needs_tmux, tmux, wait_for_screen
 pytestmark = [pytest.mark.slow, needs_tmux]
 SCREENS = {
     120: """\
-1 running · 1 done · 0s · 2 tool calls
+1 running · 1 succeeded · 0s · 2 tool calls
   ⠋ Delegate · Look for every place where login is checked, and tell who calls it · 0s · 1 tool
     ├── pause
     ├── ✓ read src/app.py · 12 lines
@@ -19,7 +19,7 @@ SCREENS = {
   ✓ Read the callers of login · 0s · 1 tool · line one
   q stop · ↑↓ choose ▸ · Enter open · s send · x cancel""",
     80: """\
-1 running · 1 done · 0s · 2 tool calls
+1 running · 1 succeeded · 0s · 2 tool calls
   ⠋ Delegate · Look for every place where login is checked, and … · 0s · 1 tool
     ├── pause
     ├── ✓ read src/app.py · 12 lines
@@ -27,7 +27,7 @@ SCREENS = {
   ✓ Read the callers of login · 0s · 1 tool · line one
   q stop · ↑↓ choose ▸ · Enter open · s send · x cancel""",
     60: """\
-1 running · 1 done · 0s · 2 tool calls
+1 running · 1 succeeded · 0s · 2 tool calls
   ⠋ Delegate · Look for every place where … · 0s · 1 tool
     ├── pause
     ├── ✓ read src/app.py · 12 lines

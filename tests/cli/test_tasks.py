@@ -97,7 +97,7 @@ async def test_those_that_are_stuck_or_wait_for_an_answer_are_found(ohm) -> None
         place = {"task_id": asking.id, "session_id": asking.session_id, "path": (asking.id,), "profile": "finder"}
         hand.tell(asking, AnswerAwaited(request=Request(id="req_1", kind="question", question="May I?", **place)))
         await store.flush()
-        for status, found in (("stuck", "task_quiet"), ("waiting", "task_asking")):
+        for status, found in (("stuck", "task_quiet"), ("asking", "task_asking")):
             done = await to_thread.run_sync(partial(ohm, "tasks", "--status", status))
             assert [line.split()[1] for line in done.stdout.splitlines()] == [found]
         stuck = await to_thread.run_sync(partial(ohm, "tasks", "--status", "stuck", "--limit", "1"))
@@ -161,7 +161,7 @@ def test_json_is_a_list_of_envelopes(ohm) -> None:
 def test_a_task_of_another_process_is_seen_at_work_and_goes_on(ohm, ohm_process) -> None:
     with ohm_process.start("run", "finder", "pause", "--backend", "stage") as process:
         ohm.reached.read_text()
-        task = seen(ohm, calls="1 tool call")
+        task = seen(ohm, calls="So far: app.py · 1 tool call")
         assert task[4] == f"pid {process.pid}"
         assert "├── ✓ read src/app.py · 12 lines\n    ╰── So far: app.py" in ohm("task", task[1]).stdout
         assert f"status        running, pid {process.pid}\n" in ohm("task", task[1]).stdout

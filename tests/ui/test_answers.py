@@ -22,7 +22,7 @@ async def test_the_list_has_all_tasks_below_their_lead_with_their_numbers(played
         "succeeded": 1,
         "failed": 1,
         "cancelled": 0,
-        "waiting": 1,
+        "asking": 1,
         "stuck": 0,
     }
     assert (await got(client, f"/api/tasks/{ids['lead']}"))["counts"] == page["counts"]
@@ -39,7 +39,7 @@ async def test_the_list_has_all_tasks_below_their_lead_with_their_numbers(played
 async def test_the_list_tells_what_each_task_does_and_why_one_has_failed(played):
     _, ids, client = played
     rows = {row["id"]: row for row in (await got(client, "/api/tasks"))["tasks"]}
-    assert rows[ids["asker"]]["last"] == "asks: edit src/app.py +1 -1 (config asks: every call of it is asked about)"
+    assert rows[ids["asker"]]["last"] == "Asks: edit src/app.py +1 -1 (config asks: every call of it is asked about)"
     assert rows[ids["sleeper"]]["last"] == "bash make slow"
     assert rows[ids["failing"]]["error"] == "The model gave up."
     assert rows[ids["reader"]]["last"] == "Where output is cut"
@@ -73,8 +73,8 @@ async def test_filters_choose_and_a_page_is_a_part(played):
     assert failed["counts"]["running"] == 3
     both = await got(client, "/api/tasks", status="failed,succeeded", profile="finder")
     assert {row["id"] for row in both["tasks"]} == {ids["failing"], ids["reader"]}
-    waiting = await got(client, "/api/tasks", status="waiting")
-    assert [row["id"] for row in waiting["tasks"]] == [ids["asker"]]
+    asking = await got(client, "/api/tasks", status="asking")
+    assert [row["id"] for row in asking["tasks"]] == [ids["asker"]]
     found = await got(client, "/api/tasks", q="SLEEPER batch")
     assert [row["id"] for row in found["tasks"]] == [ids["sleeper"]]
     part = await got(client, "/api/tasks", offset=4, limit=3)
@@ -85,8 +85,8 @@ async def test_filters_choose_and_a_page_is_a_part(played):
 
 
 WRONG = {
-    "/api/tasks?status=odd": "No task is ever 'odd'. Allowed: cancelled, failed, queued, running, stuck, succeeded, "
-    "waiting.",
+    "/api/tasks?status=odd": "No task is ever 'odd'. Allowed: asking, cancelled, failed, queued, running, stuck, "
+    "succeeded.",
     "/api/tasks?limit=-1": "'offset' and 'limit' are whole numbers from 0 on.",
     "/api/cost?by=age": "'by' is 'age'; allowed: profile, model, day, session.",
 }
@@ -125,7 +125,7 @@ async def test_a_picture_has_the_tree_of_the_start_with_what_each_child_does(pla
     assert {row["id"] for row in tree} == {*ids.values()}
     assert (tree[0]["id"], tree[0]["children"], {row["depth"] for row in tree[1:]}) == (ids["lead"], 4, {1})
     last = {row["id"]: row["last"] for row in tree}
-    assert last[ids["asker"]] == "asks: edit src/app.py +1 -1 (config asks: every call of it is asked about)"
+    assert last[ids["asker"]] == "Asks: edit src/app.py +1 -1 (config asks: every call of it is asked about)"
     assert last[ids["sleeper"]] == "bash make slow"
     (failing,) = [row for row in tree if row["id"] == ids["failing"]]
     assert failing["error"] == "The model gave up."

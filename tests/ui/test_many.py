@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 from store_tasks import Clock, Hand, TextDelta, opened
 
-from ohm_subagents.contract import AccountCharged, AnswerAwaited, Request, ToolEnded, ToolStarted
+from ohm_subagents.contract import AccountCharged, AnswerAwaited, Request, RequestHeld, ToolEnded, ToolStarted
 from ohm_subagents.contract.account import Remaining
 from ohm_subagents.store import RetentionPolicy
 from ohm_subagents.ui.filters import Filters
@@ -128,6 +128,25 @@ async def test_a_queued_task_says_its_place_among_those_that_were_queued_with_it
     }
     assert {row["id"]: row["last"] for row in listed if row["status"] == "queued"} == said
     assert {row["id"]: row["last"] for row in tree if row["status"] == "queued"}.items() < said.items()
+
+
+@pytest.mark.parametrize(
+    ("why", "told"),
+    [
+        ("slots", "Waits for a free slot: openai answers other requests."),
+        ("rate_limit", "Waits: openai asked to slow down."),
+        ("budget", "Waits: other requests have reserved the rest of the budget."),
+    ],
+)
+async def test_a_task_whose_request_is_held_says_why_as_on_a_terminal(why, told, tmp_path):
+    clock = Clock()
+    async with opened("sqlite", tmp_path, clock) as store:
+        hand, pictures = Hand(store, clock), Pictures(store, clock)
+        hand.tell(hand.started("held"), RequestHeld(provider="openai", why=why))
+        clock.now += 40_000
+        await store.flush()
+        (row,) = (await pictures.page(Filters(), offset=0, limit=9))["tasks"]
+    assert (row["last"], row["is_stuck"]) == (told, False)
 
 
 async def test_a_question_leaves_its_options_to_the_buttons(tmp_path):

@@ -80,12 +80,12 @@ def test_what_names_a_task_its_state_time_cost_and_title_have_room_on_a_narrow_s
         for width in (80, 60)
     )
     assert at_80[1:] == [
-        "   id        profile  state    time  tokens     cost  task",
-        "?  887_0001  p1       asks   1m 01s       0  $0.2000  Find where output is cut",
+        "   id        profile  state     time  tokens     cost  task",
+        "?  887_0001  p1       asking  1m 01s       0  $0.2000  Find where output is cut",
     ]
     assert at_60[1:] == [
-        "   id        state    time     cost  task",
-        "?  887_0001  asks   1m 01s  $0.2000  Find where output is c…",
+        "   id        state     time     cost  task",
+        "?  887_0001  asking  1m 01s  $0.2000  Find where output is…",
     ]
 
 
@@ -100,7 +100,7 @@ def test_the_title_comes_last_and_the_state_is_told_in_words() -> None:
     first, second = fleet_lines(rows, sort="time", now_ms=70_000, width=200, height=9, theme=PLAIN)[2:]
     assert "stuck for 1m 05s" in first
     assert first.endswith("  Look")
-    assert "task_2  finder   asks " in second
+    assert "task_2  finder   asking " in second
 
 
 def at_work(task_id, *events, parent=None, below=None) -> FleetRow:

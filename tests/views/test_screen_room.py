@@ -63,13 +63,13 @@ def drawn(height: int, now_ms: int, chosen: str | None = None) -> list[str]:
 
 def test_those_that_run_stay_and_the_others_are_counted() -> None:
     first, *rows, last = drawn(5, 2_000)
-    assert first.startswith("2 running · 6 queued · 3 done · ")
+    assert first.startswith("2 running · 6 queued · 3 succeeded · ")
     assert [row.partition(" · ")[0].split(maxsplit=1)[1].rstrip() for row in rows] == [
         "queued 0",
         "at work 0",
         "at work 1",
     ]
-    assert last == "  … 8 more: 5 queued, 3 done"
+    assert last == "  … 8 more: 5 queued, 3 succeeded"
 
 
 def test_one_that_was_chosen_stays_too() -> None:
@@ -77,7 +77,7 @@ def test_one_that_was_chosen_stays_too() -> None:
 
 
 def test_those_that_are_stuck_are_counted_apart() -> None:
-    assert drawn(5, 60_000)[0].startswith("2 running (2 stuck) · 6 queued · 3 done · ")
+    assert drawn(5, 60_000)[0].startswith("2 running (2 stuck) · 6 queued · 3 succeeded · ")
 
 
 def test_titles_and_times_are_below_each_other() -> None:

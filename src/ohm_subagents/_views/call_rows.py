@@ -82,7 +82,7 @@ def call_row(call: SeenCall, task: Task, *, now_ms: int) -> list[Span]:
     """
     if call.status is None and any(call.call_id and one.call_id == call.call_id for one in task.requests):
         words = call_words(call, task, took_ms=0)
-        return [("warning", CONCERN_MARKS["waiting"]), *words, ("warning", " · waits to be approved")]
+        return [("warning", CONCERN_MARKS["asking"]), *words, ("warning", " · waits to be approved")]
     is_open = call.status is None and not task.is_terminal
     took_ms = taken_ms(call, now_ms=now_ms if is_open else call.ended_ms)
     if is_open:

@@ -11,8 +11,7 @@ from ohm_subagents._views.live_task import LiveTask, patient_tasks
 from ohm_subagents._views.quantities import clock_text, cost_text, counted
 from ohm_subagents._views.spans import BETWEEN, painted
 from ohm_subagents._views.task_texts import STATUS_TOKENS, elapsed_ms
-from ohm_subagents._views.tree import status_marker
-from ohm_subagents._views.work_facts import CONCERN_MARKS, concern_of, state_text
+from ohm_subagents._views.work_facts import CONCERN_MARKS, concern_of, state_mark, state_text
 from ohm_subagents.contract.listed_task import ListedTask  # noqa: TC001  the types of a public record are read at run time
 from ohm_subagents.contract.task import Task  # noqa: TC001  likewise
 from ohm_subagents.contract.usage import NOTHING_USED
@@ -93,8 +92,8 @@ def fleet_lines(
             for at, (text, space) in enumerate(zip(line, (*widths, 0), strict=True))
             if at in kept
         ]
-        token = "muted" if row is None else STATUS_TOKENS[row.task.status]
-        token = "warning" if line[0] in CONCERN_MARKS.values() else token
+        is_amiss = line[0] in CONCERN_MARKS.values()
+        token = "muted" if row is None else "warning" if is_amiss else STATUS_TOKENS[row.task.status]
         lines.append(
             painted([(token, padded[0]), ("muted" if row is None else "", "  ".join(["", *padded[1:]]))], width, theme)
         )
@@ -160,7 +159,7 @@ def _written(row: FleetRow, now_ms: int, *, is_patient: bool, with_left: bool) -
     taken_ms = elapsed_ms(task, now_ms=now_ms)
     left = remaining_parts(task.account, at_ms=now_ms if task.ended_ms is None else task.ended_ms)
     return (
-        status_marker(task.status, taken_ms) if concern is None else CONCERN_MARKS[concern],
+        state_mark(task.status, concern, elapsed_ms=taken_ms)[1],
         one_line(row.short_id or task.id),
         fit(one_line(task.profile), _LONGEST),
         task.status if row.work is None else state_text(row.work, concern, now_ms=now_ms),

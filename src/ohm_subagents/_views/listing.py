@@ -12,12 +12,11 @@ from ohm_subagents._views.changes import changes_text
 from ohm_subagents._views.launch import launch_lines
 from ohm_subagents._views.quantities import age_text, cost_text, counted, duration_text, instant_text, usage_parts
 from ohm_subagents._views.spans import BETWEEN, painted, span_cells, stacked
-from ohm_subagents._views.task_texts import STATUS_TOKENS, elapsed_ms, task_title
+from ohm_subagents._views.task_texts import elapsed_ms, task_title
 from ohm_subagents._views.theme import PLAIN
-from ohm_subagents._views.tree import status_marker
 from ohm_subagents._views.verification import verification_lines
 from ohm_subagents._views.waits import asked_lines, request_words
-from ohm_subagents._views.work_facts import CONCERN_MARKS
+from ohm_subagents._views.work_facts import state_mark
 from ohm_subagents.contract.errors import ErrorCode
 from ohm_subagents.contract.task import UNAVAILABLE
 
@@ -61,7 +60,7 @@ def task_list_lines(
     lines of its own. `with_cost` tells its usage in full, that of its tree, and what is left, in as many lines as that
     needs. No number is cut.
     """
-    taken_ms, token = elapsed_ms(task, now_ms=now_ms), STATUS_TOKENS[task.status]
+    taken_ms = elapsed_ms(task, now_ms=now_ms)
     facts = [age_text(now_ms - task.created_ms)]
     facts += [duration_text(taken_ms)] if task.started_ms is not None else []
     cost, used = task.usage.cost_usd, usage_parts(replace(task.usage, cost_usd=None))
@@ -71,9 +70,7 @@ def task_list_lines(
         facts += [cost_text(cost)]
     reason = "" if asking is not None else fit(one_line(why), _WHY_CELLS)
     title = one_line(task_title(task.profile, task.description))
-    marker = status_marker(task.status, taken_ms)
-    if concern is not None:
-        token, marker = "warning", CONCERN_MARKS[concern]
+    token, marker = state_mark(task.status, concern, elapsed_ms=taken_ms)
     head: list[Span] = [(token, marker), ("dim", f" {one_line(short_id or task.id)}"), ("", f" {title}")]
     room = max(1, width - len(_INDENT))
     told = [("dim", text) for text in (*facts, *([reason] if reason else []), *used)]

@@ -10,10 +10,10 @@ from ohm_subagents._views.doing import SAID_CHARS, doing_line, said_end
 from ohm_subagents._views.quantities import counted, duration_text, usage_parts
 from ohm_subagents._views.spans import Span, painted, span_cells
 from ohm_subagents._views.task_texts import STATUS_TOKENS, UPDATED, elapsed_ms, task_title
-from ohm_subagents._views.tree import BLANK, BRANCH, DOWN, LAST, MIN_WIDTH, PREFIX, status_marker
+from ohm_subagents._views.tree import BLANK, BRANCH, DOWN, LAST, MIN_WIDTH, PREFIX
 from ohm_subagents._views.verification import verified_line
 from ohm_subagents._views.waits import asked_lines, awaited_text, wait_lines
-from ohm_subagents._views.work_facts import CONCERN_MARKS, work_facts
+from ohm_subagents._views.work_facts import state_mark, work_facts
 from ohm_subagents.contract.task import UNAVAILABLE
 
 if TYPE_CHECKING:
@@ -129,13 +129,9 @@ def _facts(live: LiveTask, now_ms: int, room: int, *, with_left: bool = True) ->
 
 
 def _head(live: LiveTask, now_ms: int, *, is_chosen: bool = False) -> list[Span]:
-    task = live.task
-    token, mark = STATUS_TOKENS[task.status], status_marker(task.status, elapsed_ms(task, now_ms=now_ms))
-    if task.status == "queued":
-        mark = UPDATED  # nothing moves yet
-    if (concern := live.concern(now_ms=now_ms)) is not None:
-        token, mark = "warning", CONCERN_MARKS[concern]
-    return [("accent", "▸ " if is_chosen else "  "), ("", "  " * live.depth), (token, mark), ("", " ")]
+    task, concern = live.task, live.concern(now_ms=now_ms)
+    mark = state_mark(task.status, concern, elapsed_ms=elapsed_ms(task, now_ms=now_ms))
+    return [("accent", "▸ " if is_chosen else "  "), ("", "  " * live.depth), mark, ("", " ")]
 
 
 def _title(task: Task, room: int, *, with_kind: bool = True) -> list[Span]:

@@ -13,6 +13,7 @@ from ohm_subagents._views.quantities import clock_text, cost_text, usage_parts
 from ohm_subagents._views.spans import painted, stacked
 from ohm_subagents._views.task_texts import STATUS_TOKENS, UPDATED
 from ohm_subagents._views.tree import MIN_WIDTH
+from ohm_subagents._views.work_facts import CONCERNS
 from ohm_subagents.contract.usage import NOTHING_USED
 
 if TYPE_CHECKING:
@@ -118,19 +119,18 @@ def _counted(tasks: Sequence[LiveTask], now_ms: int) -> list[Span]:
     """Count tasks by status; of those that run, how many ask or are stuck."""
     counts = Counter(one.task.status for one in tasks)
     concerns = Counter(_state(one, now_ms) for one in tasks)
-    amiss = ", ".join(f"{concerns[state]} {state}" for state in ("asking", "stuck") if concerns[state])
+    amiss = ", ".join(f"{concerns[state]} {state}" for state in CONCERNS if concerns[state])
     return [
         ("warning", f"{counts[status]} running ({amiss})")
         if status == "running" and amiss
-        else (STATUS_TOKENS[status], f"{counts[status]} {'done' if status == 'succeeded' else status}")
+        else (STATUS_TOKENS[status], f"{counts[status]} {status}")
         for status in _STATUSES
         if counts[status]
     ]
 
 
 def _state(live: LiveTask, now_ms: int) -> str:
-    concern = live.concern(now_ms=now_ms)
-    return live.task.status if concern is None else {"waiting": "asking", "stuck": "stuck"}[concern]
+    return live.concern(now_ms=now_ms) or live.task.status
 
 
 def _fitting(tasks: Sequence[LiveTask], room: int, chosen: str | None, now_ms: int) -> Sequence[LiveTask]:

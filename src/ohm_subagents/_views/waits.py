@@ -38,10 +38,21 @@ def wait_lines(task: Task, held: RequestHeld | None) -> list[list[Span]]:
     if task.requests:
         return [[("warning", _asks(one, task)), ("dim", _named(one))] for one in task.requests]
     if task.status == "queued":
-        return [[("muted", "Waits for its turn.")]]
+        return [[("muted", queued_text())]]
     if held is not None:
-        return [[("warning", _HELD[held.why].format(one_line(held.provider)))]]
+        return [[("warning", held_text(held))]]
     return []
+
+
+def queued_text(place: int = 1, together: int = 1) -> str:
+    """Return what a queued task waits for, which has this place among those that were queued together."""
+    where = f" ({place} of {together})" if together > 1 else ""
+    return f"Waits for its turn{where}."
+
+
+def held_text(held: RequestHeld) -> str:
+    """Return what a model request waits for that is not made yet."""
+    return _HELD[held.why].format(one_line(held.provider))
 
 
 def asked_lines(task: Task, *, width: int, limit: int) -> list[list[Span]]:
@@ -88,8 +99,13 @@ def request_words(request: Request, cwd: str = "") -> str:
     return one_line((f"{said} ({request.reason})" if request.reason else said)[:_CHARS])
 
 
+def asked_text(request: Request, cwd: str = "") -> str:
+    """Return what is asked, as what the task that asks does now."""
+    return f"Asks: {request_words(request, cwd)}"
+
+
 def _asks(request: Request, task: Task) -> str:
-    return f"Asks: {request_words(request, '' if task.launch is None else task.launch.cwd)}"
+    return asked_text(request, "" if task.launch is None else task.launch.cwd)
 
 
 def _named(request: Request) -> str:

@@ -9,8 +9,9 @@ from ohm_subagents._views.account import remaining_parts
 from ohm_subagents._views.cells import one_line
 from ohm_subagents._views.quantities import clock_text, cost_text, counted
 from ohm_subagents._views.spans import span_cells
-from ohm_subagents._views.task_texts import elapsed_ms
+from ohm_subagents._views.task_texts import STATUS_TOKENS, UPDATED, elapsed_ms
 from ohm_subagents._views.todo_count import TODO_TOOLS, todos_in
+from ohm_subagents._views.tree import status_marker
 from ohm_subagents.contract.events import ToolEnded
 from ohm_subagents.contract.task import UNAVAILABLE
 
@@ -18,11 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ohm_subagents._views.spans import Span
-    from ohm_subagents.contract.task import Task
+    from ohm_subagents.contract.task import Status, Task
 
-Concern = Literal["waiting", "stuck"]
+Concern = Literal["asking", "stuck"]
 CONCERNS: Final[tuple[Concern, ...]] = get_args(Concern)
-CONCERN_MARKS: Final[Mapping[Concern, str]] = MappingProxyType({"waiting": "?", "stuck": "!"})
+CONCERN_MARKS: Final[Mapping[Concern, str]] = MappingProxyType({"asking": "?", "stuck": "!"})
 """One character for each, in place of the one for the status."""
 _QUIET_MS: Final = 30_000
 """A task that has made no progress for so long says so."""
@@ -68,19 +69,22 @@ def concern_of(task: Task, *, now_ms: int, is_patient: bool = False) -> Concern 
     A task that waits for something else (`is_patient`), such as a task of its own, is never stuck.
     """
     if task.requests and task.status == "running":
-        return "waiting"
+        return "asking"
     return "stuck" if not is_patient and quiet_ms(task, now_ms=now_ms) else None
 
 
 def state_text(task: Task, concern: Concern | None, *, now_ms: int) -> str:
-    """Return the status of a task, or why it needs somebody: `asks`, or for how long it has made no progress."""
-    match concern:
-        case "waiting":
-            return "asks"
-        case "stuck":
-            return f"stuck for {clock_text(quiet_ms(task, now_ms=now_ms))}"
-        case None:
-            return task.status
+    """Return the status of a task, or why it needs somebody: `asking`, or for how long it has made no progress."""
+    if concern == "stuck":
+        return f"stuck for {clock_text(quiet_ms(task, now_ms=now_ms))}"
+    return concern or task.status
+
+
+def state_mark(status: Status, concern: Concern | None, *, elapsed_ms: int) -> Span:
+    """Return the mark of a task in a list of several: of why it needs somebody, else of its status."""
+    if concern is not None:
+        return "warning", CONCERN_MARKS[concern]
+    return STATUS_TOKENS[status], UPDATED if status == "queued" else status_marker(status, elapsed_ms)
 
 
 def _todos(task: Task) -> list[str]:

@@ -66,7 +66,7 @@ def tasks(
         str | None,
         typer.Option(
             "--status",
-            help="Only tasks in this state: queued, running, succeeded, failed, cancelled; waiting, stuck.",
+            help="Only tasks in this state: queued, running, succeeded, failed, cancelled; asking, stuck.",
         ),
     ] = None,
     profile: Annotated[str | None, typer.Option("--profile", help="Only tasks of this subagent.")] = None,

@@ -115,7 +115,7 @@ def _print_listed(task: ListedTask, store: Store, concern: Concern | None, *, wi
         with_cost=with_cost,
     )
     if is_terminal():
-        asking = whole if concern == "waiting" else None
+        asking = whole if concern == "asking" else None
         shown = lines(asking=asking, short_id=short_id(task.id, store), width=width(), theme=terminal_theme())
         print_styled("\n".join(shown))
     else:

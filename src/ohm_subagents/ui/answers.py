@@ -21,7 +21,7 @@ class Counts(TypedDict):
     """Tasks that have failed."""
     cancelled: int
     """Tasks that were cancelled."""
-    waiting: int
+    asking: int
     """Tasks that wait for an answer; they run."""
     stuck: int
     """Tasks that make no progress; they run."""

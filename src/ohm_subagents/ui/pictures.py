@@ -14,8 +14,7 @@ from ohm_subagents.ui.readings import Readings
 from ohm_subagents.ui.registry import Registry, counts_of
 from ohm_subagents.ui.rows import asked_of, detail_of, left_of, own_left_of, row_of, used_by, used_of, work_of
 from ohm_subagents.ui.shapes import TreeRow, Work
-from ohm_subagents.ui.words import queued_words
-from ohm_subagents.views import cost_rows, one_line
+from ohm_subagents.views import cost_rows, one_line, queued_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -108,7 +107,7 @@ class Pictures:
         children = self.registry.children(reading.task.id)
         work = work_of(reading.task, reading.timeline, children, now_ms=self.now())
         if place := self._places().get(reading.task.id):
-            work["last"] = queued_words(*place)
+            work["last"] = queued_text(*place)
         return work
 
     def _places(self) -> dict[TaskId, tuple[int, int]]:
@@ -247,7 +246,7 @@ def _concerns_of(works: Mapping[TaskId, Work]) -> dict[TaskId, Concern]:
     found: dict[TaskId, Concern] = {}
     for task_id, work in works.items():
         if work["asks"] or work["is_stuck"]:
-            found[task_id] = "waiting" if work["asks"] else "stuck"
+            found[task_id] = "asking" if work["asks"] else "stuck"
     return found
 
 

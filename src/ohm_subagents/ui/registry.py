@@ -262,7 +262,7 @@ def log_ends(store: Store, task_ids: Collection[TaskId]) -> Mapping[TaskId, int]
 
 def counts_of(tasks: Sequence[ListedTask], concerns: Mapping[TaskId, Concern]) -> Counts:
     """Count tasks by their status, and by what is amiss."""
-    counts = Counts(queued=0, running=0, succeeded=0, failed=0, cancelled=0, waiting=0, stuck=0)
+    counts = Counts(queued=0, running=0, succeeded=0, failed=0, cancelled=0, asking=0, stuck=0)
     for status, number in Counter([task.status for task in tasks]).items():
         counts[status] = number
     for task in tasks if concerns else ():

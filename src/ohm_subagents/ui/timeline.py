@@ -26,18 +26,13 @@ from ohm_subagents.contract import (
 from ohm_subagents.contract.model_route import ModelSelected, RouteResolved
 from ohm_subagents.ui.shapes import Span
 from ohm_subagents.ui.words import call_words
-from ohm_subagents.views import answer_text, one_line, request_words
+from ohm_subagents.views import answer_text, asked_text, held_text, one_line, queued_text
 
 if TYPE_CHECKING:
     from ohm_subagents.contract import Recorded
     from ohm_subagents.contract.outcome import Outcome
     from ohm_subagents.ui.shapes import SpanKind, SpanStatus
 
-_HELD: Final = {
-    "slots": "waits for a free slot",
-    "rate_limit": "waits: asked to slow down",
-    "budget": "waits for budget",
-}
 _LABEL_CHARS: Final = 300
 _MODEL: Final = "model"
 _QUEUED: Final = "queued"
@@ -77,7 +72,7 @@ class Timeline:
         at_ms, event = recorded.at_ms, recorded.event
         match event:
             case TaskQueued():
-                self._begin(_QUEUED, "queued", "waits for its turn", at_ms)
+                self._begin(_QUEUED, "queued", queued_text(), at_ms)
             case RunStarted():
                 self._end(_QUEUED, at_ms)
                 self._begin(_RUN, "run", event.prompt, at_ms)
@@ -100,14 +95,12 @@ class Timeline:
                 self._end(_MODEL, at_ms)
             case RequestHeld():
                 self._forget_unanswered()
-                self._begin(_HOLD, "wait", f"{event.provider} {_HELD[event.why]}", at_ms)
+                self._begin(_HOLD, "wait", held_text(event), at_ms)
             case RequestReleased():
                 self._end(_HOLD, at_ms)
                 self._ask(at_ms)
             case AnswerAwaited():
-                self._begin(
-                    f"asks {event.request.id}", "wait", f"asks: {request_words(event.request, self._cwd)}", at_ms
-                )
+                self._begin(f"asks {event.request.id}", "wait", asked_text(event.request, self._cwd), at_ms)
             case AnswerGiven():
                 self._answered(event, at_ms)
             case GuardTripped():

@@ -19,12 +19,6 @@ def call_words(tool: str, args: str, cwd: str) -> str:
     return one_line(f"{tool[:_CHARS]} {named_call(tool, args).subject(cwd)}")
 
 
-def queued_words(place: int, together: int) -> str:
-    """Return what a queued task waits for, which has this place among those that were queued together."""
-    where = f" ({place} of {together})" if together > 1 else ""
-    return f"Waits for its turn{where}."
-
-
 def last_words(task: Task, spans: list[Span]) -> str:
     """Return on one line what a task does: what it waits for, its open tool call, or the end of what it says.
 

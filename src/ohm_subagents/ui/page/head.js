@@ -3,7 +3,7 @@ import { taskPath } from "./address.js";
 import { fill, node } from "./dom.js";
 import { amiss, concern, fact, mark } from "./marks.js";
 import { exported } from "./source.js";
-import { clock, elapsed, instant, sentence, silence } from "./words.js";
+import { clock, elapsed, instant, sentence, stuckMs } from "./words.js";
 
 export class Head {
   constructor(cancel) {
@@ -63,10 +63,10 @@ export class Head {
         node("b", {}, instant(task.started_ms ?? task.created_ms))));
     fill(this.others, amiss(tree, task.id));
     this.others.hidden = !this.others.children.length;
-    const silent = exported ? 0 : silence(task);
-    this.stuck.hidden = !silent;
-    if (silent) {
-      fill(this.stuck, node("b", {}, `Stuck: nothing has come for ${clock(silent)}.`), ` ${sentence(task.last)} `,
+    const stuck = exported ? 0 : stuckMs(task);
+    this.stuck.hidden = !stuck;
+    if (stuck) {
+      fill(this.stuck, node("b", {}, `Stuck: nothing has come for ${clock(stuck)}.`), ` ${sentence(task.last)} `,
         "“Cancel task” stops it; a follow-up reaches it once the call that it is in has ended.");
     }
   }

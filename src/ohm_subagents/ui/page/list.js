@@ -6,7 +6,7 @@ import { concern, fact, mark, titled } from "./marks.js";
 import { Scroller } from "./scroller.js";
 import { act, readTasks } from "./source.js";
 import { follow, paced } from "./stream.js";
-import { counted, elapsed, noun, silence, sum } from "./words.js";
+import { counted, elapsed, noun, stuckMs, sum } from "./words.js";
 
 const PART = 100, DEEPEST_SHOWN = 6;
 
@@ -38,7 +38,7 @@ export class ListView {
   /** Let the clocks go on; a task that gets stuck does so without an event. */
   tick() {
     this.scroller.refresh();
-    const stuck = [...this.parts.values()].flat().filter((row) => silence(row)).length;
+    const stuck = [...this.parts.values()].flat().filter((row) => stuckMs(row)).length;
     if (stuck !== this.stuck) this.renew();
     this.stuck = stuck;
   }

@@ -1,9 +1,8 @@
 // The pieces that lists, trees and heads share: a mark for each state, and facts in a line.
 import { taskPath } from "./address.js";
 import { node } from "./dom.js";
-import { MARKS, clock, silence, stateOf } from "./words.js";
+import { MARKS, clock, stateOf, stuckMs } from "./words.js";
 
-const STATE_NAMES = { held: "waits for an answer" };
 const NOTICED = 4;
 
 /** Make the mark of a row's state; those who listen hear it as a word. */
@@ -11,14 +10,14 @@ export function mark(row) {
   const state = stateOf(row);
   return node("span", { class: `mark ${state}` },
     node("span", { "aria-hidden": "true" }, MARKS[state] ?? "·"),
-    node("span", { class: "unseen" }, `${STATE_NAMES[state] ?? state}: `));
+    node("span", { class: "unseen" }, `${state}: `));
 }
 
-/** Say what a row waits for or how long it has been silent; empty if nothing is amiss. */
+/** Say that a row asks, or how long it has been stuck; empty if nothing is amiss. */
 export function concern(row) {
-  if (stateOf(row) === "held") return node("strong", { class: "concern" }, "waits for your answer");
-  const silent = silence(row);
-  return silent ? node("strong", { class: "concern" }, `stuck for ${clock(silent)}`) : null;
+  if (stateOf(row) === "asking") return node("strong", { class: "concern" }, "asking");
+  const stuck = stuckMs(row);
+  return stuck ? node("strong", { class: "concern" }, `stuck for ${clock(stuck)}`) : null;
 }
 
 /** Make a name with the title of its task. */

@@ -30,7 +30,7 @@ export class Requests {
   /** Lead to the other ones of the tree: to its root, whose page has all of them. */
   count(others, tree) {
     const roots = tree.filter((row) => !row.depth);
-    const href = roots.length === 1 ? taskPath(roots[0].id) : "/?status=waiting";
+    const href = roots.length === 1 ? taskPath(roots[0].id) : "/?status=asking";
     fill(this.elsewhere, others
       ? node("a", { href }, `${others} ${others === 1 ? "other waits" : "others wait"} for your answer`) : null);
     this.elsewhere.hidden = !others;

@@ -8,7 +8,7 @@ import { Steer } from "./steer.js";
 import { follow, paced } from "./stream.js";
 import { Transcript } from "./transcript.js";
 import { Tree } from "./tree.js";
-import { silence } from "./words.js";
+import { stuckMs } from "./words.js";
 
 const NEAR = 40;
 
@@ -98,7 +98,7 @@ export class TaskView {
   }
 
   tick() {
-    const stuck = this.tree.tree.filter((row) => silence(row)).length;
+    const stuck = this.tree.tree.filter((row) => stuckMs(row)).length;
     if (stuck !== this.stuck) this.renew(); // it gets stuck without an event, and the server counts
     this.stuck = stuck;
     this.tree.tick();

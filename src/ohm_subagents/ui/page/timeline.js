@@ -107,7 +107,7 @@ export function spanColours() {
 }
 
 const MEANT = {
-  wait: "It waits for an answer, for a free slot or for a provider that asked to slow down",
+  wait: "It waits for an answer, a free slot, a provider that asked to slow down, or a budget",
   guard: "A guard against loops or costs has warned the task, or ended it",
   queued: "It waits for its turn",
 };

@@ -5,7 +5,7 @@ import { paced } from "./stream.js";
 import { MARKS, duration, instant } from "./words.js";
 
 const ENTRY_NAMES = { guard: "guard" };
-const ENTRY_STATES = { running: "running", done: "succeeded", failed: "failed", cancelled: "cancelled", warning: "held" };
+const ENTRY_STATES = { running: "running", done: "succeeded", failed: "failed", cancelled: "cancelled", warning: "asking" };
 const NEAR_PX = 80;
 
 export class Transcript {

@@ -75,16 +75,15 @@ export class Tree {
   /** Say how the whole start stands, and lead to those that need somebody. */
   sum() {
     const counts = this.counts;
-    const jump = (state, text, look) => {
-      const first = counts[state] ? this.tree.find((row) => stateOf(row) === look) : null;
+    const jump = (state) => {
+      const first = counts[state] ? this.tree.find((row) => stateOf(row) === state) : null;
       return first && node("button", { type: "button", class: `link ${state === "failed" ? "failed" : "concern"}`,
-        "data-task": first.id }, `${counts[state]} ${text}`);
+        "data-task": first.id }, `${counts[state]} ${state}`);
     };
     fill(this.sums, node("b", {}, counted(this.tree.length, "task")),
       ["running", "queued", "succeeded", "cancelled"].filter((state) => counts[state]).map((state) =>
         node("span", { class: `fact ${state}` }, `${counts[state]} ${state}`)),
-      jump("failed", "failed", "failed"), jump("waiting", "waiting for your answer", "held"),
-      jump("stuck", "stuck", "stuck"));
+      ["failed", "asking", "stuck"].map(jump));
   }
 
   row(index) {

@@ -1,10 +1,10 @@
 // Durations and marks, in the words of the terminal.
 
-export const MARKS = { succeeded: "✓", failed: "✕", cancelled: "○", queued: "…", running: "", held: "?", stuck: "!" };
-export const STATUSES = ["running", "waiting", "stuck", "queued", "succeeded", "failed", "cancelled"];
-export const AMONG_RUNNING = ["waiting", "stuck"];
+export const MARKS = { succeeded: "✓", failed: "✕", cancelled: "○", queued: "…", running: "", asking: "?", stuck: "!" };
+export const STATUSES = ["running", "asking", "stuck", "queued", "succeeded", "failed", "cancelled"];
+export const AMONG_RUNNING = ["asking", "stuck"];
 export const KINDS = { model: "model request", tool: "tool call", wait: "wait", guard: "guard", queued: "queued", run: "run" };
-const SILENT_MS = 30_000;
+const STUCK_MS = 30_000;
 const TIME_OF_DAY = new Intl.DateTimeFormat([], { timeStyle: "medium", hour12: false });
 let serverAhead = 0;
 
@@ -66,15 +66,15 @@ export function elapsed(row) {
   return row.ended_ms === null ? clock(now() - (row.started_ms ?? row.created_ms)) : duration(row.elapsed_ms);
 }
 
-/** Return `held` for a task that waits for an answer, `stuck` for one without progress, else its status. */
+/** Return `asking` for a task that waits for an answer, `stuck` for one without progress, else its status. */
 export function stateOf(row) {
-  if (row.asks && row.status === "running") return "held";
-  return silence(row) ? "stuck" : row.status;
+  if (row.asks && row.status === "running") return "asking";
+  return stuckMs(row) ? "stuck" : row.status;
 }
 
 /** Return how long a task has been stuck; 0 for one that is not. */
-export function silence(row) {
+export function stuckMs(row) {
   if (row.status !== "running" || row.asks || row.progress_ms == null) return 0;
   const ms = now() - row.progress_ms;
-  return row.is_stuck || ms > SILENT_MS ? ms : 0;
+  return row.is_stuck || ms > STUCK_MS ? ms : 0;
 }
