@@ -151,11 +151,11 @@ class Call:
         state = self._state
         is_ended = state.abort is not None and not state.over.is_set()
         unsettled = [task_id for task_id, is_settled in state.is_settled.items() if not is_settled]
-        stopped = [await self._engine.stop(task_id) for task_id in unsettled]
+        cancelled = [await self._engine.cancel(task_id) for task_id in unsettled]
         if state.abort is not None:
             state.abort.set()
         await checkpoint()
-        return is_ended or any(stopped)
+        return is_ended or any(cancelled)
 
     async def events(self, *, with_checkpoints: bool = False) -> AsyncGenerator[TaskEvent]:
         """Yield what is kept of the past of its tasks, then each event, until the call and its tasks are over.

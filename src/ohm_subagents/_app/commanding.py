@@ -32,7 +32,7 @@ class Commanding(Executor, Protocol):
         """Refuse to work for an `Ohm` that was left, and in a thread or an event loop that is not its own."""
         ...
 
-    async def stop(self, task_id: TaskId) -> bool:
+    async def cancel(self, task_id: TaskId) -> bool:
         """Cancel a task for the program that started it; return True if it ran."""
         ...
 

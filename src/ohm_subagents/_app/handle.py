@@ -148,9 +148,9 @@ class Handle(Generic[DataT]):
         self._engine.check_open()
         if self.id is None:
             return False
-        is_stopped = await self._engine.stop(self.id)
+        is_cancelled = await self._engine.cancel(self.id)
         await checkpoint()
-        return is_stopped
+        return is_cancelled
 
     async def events(self, *, with_checkpoints: bool = False) -> AsyncGenerator[Event]:
         """Yield what is kept of the past, then every event as it happens; the last one is always `TaskSettled`.

@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
-from anyio.lowlevel import checkpoint
 
 from ohm_subagents._concurrency.own_loop import OwnEventLoop
 from ohm_subagents._concurrency.turnstile import Turnstile
@@ -23,9 +22,9 @@ from ohm_subagents._orchestrator.landing import LOOKUP, landed
 from ohm_subagents._orchestrator.observe.call import CommandCall
 from ohm_subagents._orchestrator.observe.observers import subscribed
 from ohm_subagents._orchestrator.run.live import LiveTask
-from ohm_subagents._orchestrator.waiting import WaitEnd, cancel_all, end_call, is_later, seconds, wait_answered
+from ohm_subagents._orchestrator.waiting import WaitEnd, cancel_and_store, end_call, is_later, seconds, wait_answered
 from ohm_subagents._plugins.backends.fallback import INTERACTIVE_SDK
-from ohm_subagents._plugins.suites.interface import Progress, SessionTask
+from ohm_subagents._store.sessions import session_tasks
 from ohm_subagents.contract.commands import AnswerRequest, Cancel, Command, GetTasks, LandWork, Send, Start, Wait
 from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.limits import Budget
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.answering import Answering
     from ohm_subagents._orchestrator.running import Admitted, RunningTasks
     from ohm_subagents._plugins.stores import Store
+    from ohm_subagents._plugins.suites.interface import Progress, SessionTask
     from ohm_subagents._plugins.suites.observer import Observer
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import SessionId
@@ -244,7 +244,8 @@ class Orchestrator:
                     return CancelReply(task=newest, applied=bool(running), prior=task.status)
 
                 with subscribed((one.record.observers for one in running), call.visitors(reply)):
-                    await cancel_all(running, ASKED, self.store)
+                    for one in running:
+                        await cancel_and_store(one, ASKED, self.store)
                 call.show(reply)
                 return reply()
 
@@ -264,15 +265,13 @@ class Orchestrator:
     async def read_session(self, session_id: SessionId) -> tuple[SessionTask, ...]:
         """Return the stored tasks of a session, oldest first; none if it is unknown."""
         self.check_open()
-        await checkpoint()
-        tasks = self.store.session(session_id)
-        return tuple([SessionTask(task=task, history=await self.store.history(task)) for task in tasks])
+        return await session_tasks(self.store, session_id)
 
     def check_open(self) -> None:
         """Refuse to work for an `Ohm` that was left, and in a thread or an event loop that is not its own."""
         self._own_loop.check()
 
-    async def stop(self, task_id: TaskId) -> bool:
+    async def cancel(self, task_id: TaskId) -> bool:
         """Cancel a task for the program that started it, whatever the configuration says by now."""
         live = await self._answering.runs_here(task_id)
         if live is None and (told := await self._elsewhere.carried_out(Cancel(id=task_id))) is not None:

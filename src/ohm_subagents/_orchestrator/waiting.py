@@ -142,16 +142,14 @@ class WaitEnd(Follower):
         return self._has_begun and not task.is_terminal and any(one.id == task.id for one in self._store.recent())
 
 
-async def cancel_all(tasks: Iterable[LiveTask], reason: str, store: Store) -> None:
-    """Record tasks as cancelled at once, then stop their runs when that is stored: to unwind them takes longer."""
-    for live in tasks:
-        live.record.settle(Cancelled(reason=reason))
+async def cancel_and_store(live: LiveTask, reason: str, store: Store) -> None:
+    """Record a task as cancelled at once, then stop its run when that is stored: to unwind it takes longer."""
+    live.record.settle(Cancelled(reason=reason))
     try:
         with anyio.move_on_after(STOPPED_WITHIN_S):  # a disk may hang
             await store.flush()
     finally:
-        for live in tasks:
-            live.stop()
+        live.stop()
 
 
 def end_call(started: Iterable[LiveTask], observers: Iterable[Observer], *, background: bool = False) -> None:

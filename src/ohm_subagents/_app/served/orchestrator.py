@@ -7,8 +7,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from anyio.lowlevel import checkpoint
-
 from ohm_subagents._app.served.callbacks import calling
 from ohm_subagents._app.served.link import Asked
 from ohm_subagents._app.served.place import ServerError, unreachable
@@ -20,7 +18,7 @@ from ohm_subagents._orchestrator.admission.follow_ups import unsendable
 from ohm_subagents._orchestrator.call_context import current_program_call
 from ohm_subagents._orchestrator.observe.call import CommandCall
 from ohm_subagents._orchestrator.observe.observers import Follower
-from ohm_subagents._plugins.suites.interface import SessionTask
+from ohm_subagents._store.sessions import session_tasks
 from ohm_subagents.contract.commands import Cancel, Send, Start, Wait
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.ids import TaskId
@@ -45,7 +43,7 @@ if TYPE_CHECKING:
     from ohm_subagents._app.served.link import Link
     from ohm_subagents._orchestrator.observe.call import ProgramCall
     from ohm_subagents._plugins.stores import Store
-    from ohm_subagents._plugins.suites.interface import Progress
+    from ohm_subagents._plugins.suites.interface import Progress, SessionTask
     from ohm_subagents._plugins.suites.observer import Observer
     from ohm_subagents._plugins.suites.tool import Tool
     from ohm_subagents.contract.commands import Command
@@ -96,15 +94,13 @@ class ServedOrchestrator:
     async def read_session(self, session_id: SessionId) -> tuple[SessionTask, ...]:
         """Return the stored tasks of a session, oldest first; none if it is unknown."""
         self.check_open()
-        await checkpoint()
-        tasks = self.store.session(session_id)
-        return tuple([SessionTask(task=task, history=await self.store.history(task)) for task in tasks])
+        return await session_tasks(self.store, session_id)
 
     def check_open(self) -> None:
         """Refuse to work for an `Ohm` that was left, and in a thread or an event loop that is not its own."""
         self._own_loop.check()
 
-    async def stop(self, task_id: TaskId) -> bool:
+    async def cancel(self, task_id: TaskId) -> bool:
         """Cancel a task; return True if it was not settled before."""
         reply = await self.execute(Cancel(id=task_id))
         return isinstance(reply, CancelReply) and reply.applied
