@@ -446,11 +446,11 @@ async def test_a_runner_that_speaks_no_version_of_ours_is_told_of_with_who_has_t
     async def act(_request, _sink):
         return "Yes."
 
-    async with remote(act, wrap=lambda wire: ShakyTransport(wire, seed=1, faults=0, versions=(3,))) as ohm:
+    async with remote(act, wrap=lambda wire: ShakyTransport(wire, seed=1, faults=0, versions=(4,))) as ohm:
         error = (await ohm.run("finder", "Is it?")).err_value
     assert str(error) == (
-        "This program and the runner do not understand each other. Of messages, the runner speaks version 3, this "
-        "program versions 1 and 2: update this program. Nothing was begun."
+        "This program and the runner do not understand each other. Of messages, the runner speaks version 4, this "
+        "program versions 1, 2 and 3: update this program. Nothing was begun."
     )
     assert not error.retryable
 

@@ -288,6 +288,7 @@ SAMPLES = [
     ),
     LedgerAnswered(answers=({"version": 1, "kind": "granted", "run_key": "k", "ask": 3},)),
     Post(owner="o", incarnation="i", first=1, messages=({"version": 2, "kind": "cancel", "run_key": "k"},)),
+    Post(owner="o", incarnation="i", first=2, shared=({"id": "finder"}, "Find.")),
     Receipt(incarnation="i", taken=1),
     Poll(owner="o", incarnation="i", since=1, acks={"k": 2}, wait_s=5),
     Feed(incarnation="i", first=2, reports=({"version": 2, "kind": "run_unknown", "run_key": "k"},)),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 import anyio
 
 from ohm_subagents.contract.wire import (
+    SHARES,
     CancelRun,
     Feed,
     Hello,
@@ -27,7 +28,7 @@ from ohm_subagents.contract.wire import (
     load_as,
     sized,
 )
-from ohm_subagents.remote.portion import MAX_POSTED, MAX_POSTED_BYTES, portion
+from ohm_subagents.remote.posting import posted
 from ohm_subagents.remote.transport import RunnerLostError, UndeliveredError
 
 if TYPE_CHECKING:
@@ -168,8 +169,10 @@ class Link:
             self._first += done
 
     def _next_post(self) -> Post:
-        messages = portion(self._unsent, most=MAX_POSTED, most_bytes=MAX_POSTED_BYTES)
-        return Post(owner=self._owner, incarnation=self._incarnation, first=self._first, messages=messages)
+        messages, shared = posted(self._unsent, shares=self.version >= SHARES)
+        return Post(
+            owner=self._owner, incarnation=self._incarnation, first=self._first, messages=messages, shared=shared
+        )
 
     async def _listen(self) -> None:
         while True:

@@ -31,6 +31,7 @@ from ohm_subagents.plugin import Capability, ErrorCode, OhmError, Options
 from ohm_subagents.remote.ended_runs import EndedRuns
 from ohm_subagents.remote.hosted_run import HostedRun
 from ohm_subagents.remote.owner import Owner
+from ohm_subagents.remote.posting import received
 from ohm_subagents.remote.run_log import MAX_UNSENT, Entry
 from ohm_subagents.remote.workspaces import RunnerWorkspaces
 
@@ -130,7 +131,7 @@ class Runner:
         for number, fields in enumerate(post.messages, post.first):
             if number == owner.taken + 1:
                 owner.taken = number
-                self._receive(fields, post.owner)
+                self._receive(post, fields)
         return dump(Receipt(incarnation=self.incarnation, taken=owner.taken), version=version)
 
     async def feed(self, frame: WireObject) -> WireObject:
@@ -149,15 +150,15 @@ class Runner:
         self._asked_at = anyio.current_time()
         return dump(owner.feed(self.incarnation, version), version=version)
 
-    def _receive(self, fields: WireObject, owner: str) -> None:
+    def _receive(self, post: Post, fields: WireObject) -> None:
         """Take in a message; a run that cannot be read ends at once, and any other message counts for nothing."""
         try:
-            self._take(load(fields), owner)
+            self._take(load(received(post, fields)), post.owner)
         except WireError as unreadable:
             key = fields.get("run_key")
             if fields.get("kind") == "start" and isinstance(key, str):
                 error = OhmError(code=ErrorCode.BACKEND_FAILED, message=f"The runner cannot read the run: {unreadable}")
-                self._owner(owner).tell(Entry(ResultReported(run_key=key, n=1, error=error)))
+                self._owner(post.owner).tell(Entry(ResultReported(run_key=key, n=1, error=error)))
 
     def _take(self, message: WireMessage, owner: str) -> None:
         match message:

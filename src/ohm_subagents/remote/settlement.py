@@ -75,15 +75,23 @@ class Settlement:
         """Take in what was heard: a run that has caught up has told all but what it asks again."""
         if self._deposits is None:
             return
-        self._has_heard_end |= any(isinstance(one, ResultReported) for one in reports)
         asks = self._deposits.unsettled(self._key)
-        asked = [one.ask for one in reports if isinstance(one, AskMessage)]
-        if any(isinstance(one, CaughtUp | ResultReported) for one in reports):
-            self._unheard = NOTHING_USED
-            asked += asks
-        self._heard_ask = max(self._heard_ask, *asked, 0)
-        self._left.update(one.ask for one in reports if isinstance(one, AskLeft))
-        if asks and any(isinstance(one, CaughtUp | AskLeft) for one in reports):
+        is_settling = False
+        for report in reports:
+            match report:
+                case AskMessage(ask=ask):
+                    self._heard_ask = max(self._heard_ask, ask)
+                case AskLeft(ask=ask):
+                    self._left.add(ask)
+                    is_settling = True
+                case CaughtUp() | ResultReported():
+                    self._unheard = NOTHING_USED
+                    self._heard_ask = max(self._heard_ask, *asks, 0)
+                    self._has_heard_end |= isinstance(report, ResultReported)
+                    is_settling |= isinstance(report, CaughtUp)
+                case _:
+                    pass
+        if asks and is_settling:
             self.settle(asks)
 
     def settle(self, asks: Sequence[int]) -> None:

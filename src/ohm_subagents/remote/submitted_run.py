@@ -66,7 +66,7 @@ class SubmittedRun:
         self._fault: Exception | None = None
         self._result: Result[RunOutput, OhmError] | None = None
         self._stirred = anyio.Event()
-        self._is_over = self._is_closed = self._is_storing = False
+        self._is_over = self._is_closed = self._is_storing = self._is_catching_up = False
         deposits = None if request.feed is None else deposits
         self._asks = Answers(run_key, request, link, deposits=deposits, on_first=self._stirred.set)
         self._settlement = Settlement(run_key, request, deposits, self._asks)
@@ -94,6 +94,7 @@ class SubmittedRun:
         if lost is not None:
             self._link.send(CancelRun(run_key=self._key))  # or it goes on for nobody
             return Err(lost)
+        self._is_catching_up = True
         attach = AttachRun(run_key=self._key, since=since, tells_end=True, ledger_after_s=self._settlement.after_s)
         return await self._settlement.counted(self._play(attach, since, cancel_s), self._sink, cancel_s)
 
@@ -188,7 +189,8 @@ class SubmittedRun:
                     self._take(report)
         if events:
             self._record(events, reports[-1].n)
-        if self._feed is not None and catches_up(reports):
+        if self._feed is not None and self._is_catching_up and catches_up(reports):
+            self._is_catching_up = False
             self._feed.caught_up()
         self._settlement.hear(reports)
         self._acknowledge()

@@ -169,7 +169,7 @@ def test_what_an_older_version_cannot_say_is_refused() -> None:
 
 
 def test_versions_that_are_unknown_are_refused() -> None:
-    unknown = "The message has version 9; its reader knows versions 1 and 2, and has to be updated."
+    unknown = "The message has version 9; its reader knows versions 1, 2 and 3, and has to be updated."
     with pytest.raises(WireError, match=unknown):
         load({"version": 9, "kind": "granted"})
     with pytest.raises(WireError, match=unknown):
@@ -179,14 +179,14 @@ def test_versions_that_are_unknown_are_refused() -> None:
 @pytest.mark.parametrize(
     ("versions", "said"),
     [
-        ((3,), "Of messages, the runner speaks version 3, this program versions 1 and 2: update this program."),
-        ((0,), "Of messages, the runner speaks version 0, this program versions 1 and 2: update the runner."),
-        ((), "Of messages, the runner speaks none, this program versions 1 and 2: update the runner."),
+        ((4,), "Of messages, the runner speaks version 4, this program versions 1, 2 and 3: update this program."),
+        ((0,), "Of messages, the runner speaks version 0, this program versions 1, 2 and 3: update the runner."),
+        ((), "Of messages, the runner speaks none, this program versions 1, 2 and 3: update the runner."),
     ],
 )
 def test_two_sides_agree_on_the_newest_version_that_both_know_or_say_which_is_older(versions, said) -> None:
     sides = {"they": "the runner", "we": "this program"}
-    assert common_version((2, 3), **sides) == 2
+    assert common_version((3, 4), **sides) == 3
     assert common_version((1,), **sides) == 1
     with pytest.raises(WireError, match=said):
         common_version(versions, **sides)

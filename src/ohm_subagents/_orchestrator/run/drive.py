@@ -21,6 +21,7 @@ from ohm_subagents._orchestrator.run.run_request import assembled, run_request
 from ohm_subagents._orchestrator.run.sink import RunSink
 from ohm_subagents._plugins.backends.attaching import Reattached
 from ohm_subagents._plugins.backends.preparation import not_ready
+from ohm_subagents.contract.activity import changed
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.events import DiagnosticRaised, RunStarted
 from ohm_subagents.contract.outcome import Cancelled, Failed, Succeeded
@@ -128,7 +129,7 @@ class Driver:
         current_context.set(live.context)  # of the work of this task alone
         prompt.earlier = next(reversed(live.task.activity.calls), None)
         # what its call has without effect was recorded before the first run, and is told by the answer to it
-        prompt.began = prompt.began or (live.task if live.task.runs else replace(live.task, diagnostics=()))
+        prompt.began = prompt.began or (live.task if live.task.runs else changed(live.task, diagnostics=()))
         if live.span is not None:
             live.span.begin_run(plan.backend, traces_itself=plan.traces_itself)
         if not prompt.is_attached:

@@ -88,10 +88,11 @@ if TYPE_CHECKING:
         TaskLeft,
         TasksObserved,
     )
-    from ohm_subagents.contract.wire.versions import NEWEST, VERSIONS, WireError
+    from ohm_subagents.contract.wire.versions import NEWEST, SHARES, VERSIONS, WireError
 
 __all__ = [
     "NEWEST",
+    "SHARES",
     "VERSIONS",
     "AnswerMessage",
     "AskLedger",
@@ -204,6 +205,6 @@ __getattr__, __dir__ = lazy_names(
         "contract.wire.run": "WireExchange WireRun WireSpec WireTool Workspace",
         "contract.wire.serving": "AskStatus AskingMessage CommandAnswered CommandShown EventTold ExecuteCommand "
         "LeaveCommand ObserveTasks OhmOpened OhmRefused OpenOhm ServerStatus TaskLeft TasksObserved",
-        "contract.wire.versions": "NEWEST VERSIONS WireError",
+        "contract.wire.versions": "NEWEST SHARES VERSIONS WireError",
     },
 )

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound=WireMessage)
 _UNKNOWN: Final = "unknown"
 _START: Final = "start"
+_NESTED: Final[frozenset[type]] = frozenset({dict, list})
 
 
 def dump(message: WireMessage, *, version: int = NEWEST, strict: bool = False) -> WireObject:
@@ -65,7 +66,9 @@ def load(fields: Mapping[str, JsonValue]) -> WireMessage:
     version = fields.get("version")
     if version not in VERSIONS:
         raise WireError(_unreadable(version))
-    plain = {key: value for key, value in fields.items() if key not in {"version", _UNKNOWN}}
+    plain = {**fields}
+    del plain["version"]
+    plain.pop(_UNKNOWN, None)
     kind = str(plain.get("kind"))
     if kind not in _messages():
         return UnknownMessage(kind=kind, unknown=plain)
@@ -100,7 +103,8 @@ def _is_all_known(fields: WireObject, message: type[WireMessage]) -> bool:
     """Return True for a flat message with no field of a newer release, as most are: its values need no second look."""
     if not fields.keys() <= message.__dataclass_fields__.keys():
         return False
-    return not any(isinstance(value, dict | list) and key != message.CARRIES for key, value in fields.items())
+    values = [value for key, value in fields.items() if key != message.CARRIES] if message.CARRIES else fields.values()
+    return _NESTED.isdisjoint(map(type, values))
 
 
 def load_as(expected: type[M], fields: Mapping[str, JsonValue]) -> M:
@@ -231,4 +235,5 @@ def _unreadable(version: object) -> str:
 
 
 def _listed(versions: tuple[int, ...]) -> str:
-    return f"version{'s' * (len(versions) > 1)} {' and '.join(map(str, versions))}" if versions else "none"
+    *others, last = map(str, versions or ("none",))
+    return f"versions {', '.join(others)} and {last}" if others else f"version {last}" if versions else last

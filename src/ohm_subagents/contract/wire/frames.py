@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import PlainValidator
+from pydantic import JsonValue, PlainValidator
 
 from ohm_subagents._records import dataclass
 from ohm_subagents.contract.wire.messages import WireMessage, WireObject
@@ -45,7 +45,9 @@ class Post(WireMessage):
     first: int
     """The number of the first message; the first of all is 1."""
     messages: Carried = field(default=(), hash=False)
-    """The messages, as `dump` wrote them."""
+    """The messages, as `dump` wrote them; from version 3 on, parts of a run may be those in `shared`."""
+    shared: tuple[JsonValue, ...] = field(default=(), hash=False)
+    """The parts that runs have in common, each once: `{"shared": n}` in a run is the one at place n, from 0 on."""
     kind: Literal["post"] = "post"
 
 

@@ -9,9 +9,13 @@ if TYPE_CHECKING:
 
     from ohm_subagents.contract.wire.messages import WireObject
 
-VERSIONS: Final = (1, 2)
+VERSIONS: Final = (1, 2, 3)
 """The versions that this release reads and writes."""
 NEWEST: Final = VERSIONS[-1]
+HAS_WORKSPACES: Final = 2
+"""The first version whose runs have a workspace in place of a directory."""
+SHARES: Final = 3
+"""The first version in which the runs of a `Post` share what they have in common."""
 
 
 class WireError(ValueError):
@@ -21,10 +25,11 @@ class WireError(ValueError):
 def lowered(fields: WireObject, version: int) -> WireObject:
     """Return the fields of a message of the newest version in an older one. Raises `WireError` if it cannot say it.
 
-    Version 1 has the directory `cwd` of a run in place of a `workspace`.
+    Version 1 has the directory `cwd` of a run in place of a `workspace`. A message by itself is the same in version 2
+    and 3, which has posts whose runs share what they have in common.
     """
-    spec = _spec_of(fields)
-    if version >= NEWEST or spec is None:
+    spec = None if version >= HAS_WORKSPACES else _spec_of(fields)
+    if spec is None:
         return fields
     workspace = spec.get("workspace")
     if not isinstance(workspace, dict) or workspace.get("kind") != "shared":
@@ -35,8 +40,8 @@ def lowered(fields: WireObject, version: int) -> WireObject:
 
 def raised(fields: WireObject, version: int) -> WireObject:
     """Return the fields of a message of an older version in the newest one."""
-    spec = _spec_of(fields)
-    if version >= NEWEST or spec is None or "cwd" not in spec:
+    spec = None if version >= HAS_WORKSPACES else _spec_of(fields)
+    if spec is None or "cwd" not in spec:
         return fields
     kept: WireObject = {key: value for key, value in spec.items() if key != "cwd"}
     return _with_spec(fields, {**kept, "workspace": {"kind": "shared", "path": spec["cwd"]}})
