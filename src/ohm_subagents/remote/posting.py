@@ -41,8 +41,8 @@ def received(post: Post, message: WireObject) -> WireObject:
     run, spec = _run_of(message) if post.shared else (None, None)
     if run is None or spec is None:
         return message
-    whole = {name: _whole(value, post.shared) if name in _COMMON else value for name, value in spec.items()}
-    return {**message, "run": {**run, "spec": whole}}
+    parts: WireObject = {name: _whole(spec[name], post.shared) for name in _COMMON if name in spec}
+    return {**message, "run": {**run, "spec": {**spec, **parts}}}
 
 
 class _Common:

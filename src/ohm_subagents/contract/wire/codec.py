@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 M = TypeVar("M", bound=WireMessage)
 _UNKNOWN: Final = "unknown"
-_START: Final = "start"
 _NESTED: Final[frozenset[type]] = frozenset({dict, list})
 
 
@@ -70,17 +69,19 @@ def load(fields: Mapping[str, JsonValue]) -> WireMessage:
     del plain["version"]
     plain.pop(_UNKNOWN, None)
     kind = str(plain.get("kind"))
-    if kind not in _messages():
+    known = _messages().get(kind)
+    if known is None:
         return UnknownMessage(kind=kind, unknown=plain)
-    known = _adapter(kind)
     plain = raised(plain, cast("int", version))
     try:
-        message: WireMessage = known.validate_python(_with_read_profile(plain) if kind == _START else plain)
+        message: WireMessage = _adapter(known).validate_python(
+            _with_read_profile(plain) if known is StartRun else plain
+        )
     except ValidationError as invalid:
         first = invalid.errors(include_url=False, include_context=False, include_input=False)[0]
         wrong = f"This is no message '{plain.get('kind')}': {'.'.join(map(str, first['loc']))}: {first['msg']}."
         raise WireError(wrong) from None
-    if _is_all_known(plain, type(message)):
+    if _is_all_known(plain, known):
         return message
     plain.pop(message.CARRIES, None)
     known_fields = _fields(message)
@@ -135,7 +136,7 @@ def kinds() -> set[str]:
 
 
 @cache
-def _messages() -> dict[str, type[WireMessage]]:
+def _messages() -> dict[str, type[Any]]:
     """The messages by their kind."""
     modules = (messages, reports, frames, ledger, serving, callbacks)
     parts = (one for module in modules for one in vars(module).values() if isinstance(one, type))
@@ -143,9 +144,16 @@ def _messages() -> dict[str, type[WireMessage]]:
 
 
 @cache
-def _adapter(kind: str) -> TypeAdapter[Any]:
-    """Return what reads and writes messages of a known kind; made on first use, which takes some milliseconds."""
-    return TypeAdapter(_messages()[kind])
+def _adapter(known: type[Any]) -> TypeAdapter[Any]:
+    """Return what reads and writes such messages; made on first use, which takes some milliseconds."""
+    return TypeAdapter(known)
+
+
+@cache
+def _beside(known: type[Any]) -> Mapping[str, Any]:
+    """Return the parts of such messages that are written by themselves, as pydantic excludes them."""
+    profile = {"run": {"spec": {"profile": True}}} if known is StartRun else {}
+    return {_UNKNOWN: True, known.CARRIES: True, **profile}
 
 
 def _kind_of(message: type[WireMessage]) -> str:
@@ -156,11 +164,8 @@ def _kind_of(message: type[WireMessage]) -> str:
 
 def _fields(message: WireMessage, *, warnings: bool | Literal["error"] = True) -> WireObject:
     """Return what is known of a message as plain JSON, without the messages that it carries."""
-    excluded: dict[str, Any] = {_UNKNOWN: True, message.CARRIES: True}
-    if isinstance(message, StartRun):
-        excluded["run"] = {"spec": {"profile": True}}
-    adapter = _adapter(_kind_of(type(message)))
-    fields: dict[str, Any] = adapter.dump_python(message, mode="json", exclude=excluded, warnings=warnings)
+    of: type[Any] = type(message)
+    fields: dict[str, Any] = _adapter(of).dump_python(message, mode="json", exclude=_beside(of), warnings=warnings)
     if isinstance(message, StartRun):
         fields["run"]["spec"]["profile"] = profile_fields(message.run.spec.profile)
     return fields
