@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from ohm_subagents._terminal.lookup import NOTHING_KEPT, find_task, short_id, tasks_alike
     from ohm_subagents._terminal.prompts import answer_hint, answered_here, is_attended, text_answer
     from ohm_subagents._terminal.signals import aborted_by_signal, until_signal
+    from ohm_subagents._terminal.stored import with_store
     from ohm_subagents._terminal.terminal import (
         OutputLost,
         harmless,
@@ -146,6 +147,7 @@ __all__ = [
     "watched",
     "width",
     "with_config",
+    "with_store",
 ]
 
 __getattr__, __dir__ = lazy_names(
@@ -164,6 +166,7 @@ __getattr__, __dir__ = lazy_names(
         "_terminal.prompts": "answer_hint answered_here is_attended text_answer",
         "_terminal.keys": "pressed_keys",
         "_terminal.signals": "aborted_by_signal until_signal",
+        "_terminal.stored": "with_store",
         "_terminal.terminal": "OutputLost harmless is_terminal json_line styled width "
         "print_json print_json_lines print_prose print_styled print_text print_wrapped prose_lines",
         "_terminal.theme": "terminal_theme",

@@ -24,6 +24,17 @@ DEEP = {"subagents": {"budget": {"depth": 2}}}
 RESUME = {"subagents": {"sendToFinished": "resume"}}
 
 
+class Even(BaseModel):
+    number: int
+
+    @field_validator("number")
+    @classmethod
+    def even(cls, number: int) -> int:
+        if number % 2:
+            raise ValueError("odd")
+        return number
+
+
 def start(profile="finder", prompt="p", **more):
     return {"op": "start", "subagent_type": profile, "description": "d", "prompt": prompt, **more}
 
@@ -201,16 +212,6 @@ class TestTools:
             tool(function)
 
     async def test_a_value_that_pydantic_refuses_is_told_to_the_model(self):
-        class Even(BaseModel):
-            number: int
-
-            @field_validator("number")
-            @classmethod
-            def even(cls, number: int) -> int:
-                if number % 2:
-                    raise ValueError("odd")
-                return number
-
         def half(even: Even) -> int:
             return even.number // 2
 
@@ -267,16 +268,6 @@ class TestInRealTime:
 
     @slow_on_trio
     async def test_an_answer_that_a_validator_of_the_type_refuses_goes_back_to_the_subagent(self):
-        class Even(BaseModel):
-            number: int
-
-            @field_validator("number")
-            @classmethod
-            def even(cls, number: int) -> int:
-                if number % 2:
-                    raise ValueError("odd")
-                return number
-
         texts = []
 
         async def act(request, sink):

@@ -245,43 +245,36 @@ async def test_a_first_that_cannot_be_opened_could_not_begin_either():
     assert "No module named 'openai', so second gets" in task.diagnostics[0].message
 
 
+class Speed(Options):
+    speed: int = 1
+
+
+class Fast:
+    """A backend that says how fast its options let it be."""
+
+    def __init__(self, backend_id):
+        self._id = backend_id
+
+    def ohm_backends(self):
+        @asynccontextmanager
+        async def opened(options):
+            yield ActingBackend(lambda _request, _sink: answer(options.speed))
+
+        async def answer(speed):
+            return f"at {speed}"
+
+        return (BackendSpec(id=self._id, summary="", options=Speed, open=opened),)
+
+
 async def test_options_of_the_second_are_read_when_it_is_needed_and_named_by_their_place():
-    class Speed(Options):
-        speed: int = 1
-
-    class Fast:
-        def ohm_backends(self):
-            @asynccontextmanager
-            async def opened(options):
-                yield ActingBackend(lambda _request, _sink: answer(options.speed))
-
-            return (BackendSpec(id="second", summary="", options=Speed, open=opened),)
-
-    async def answer(speed):
-        return f"at {speed}"
-
-    assert (await ran(Pair(first(cannot()), Fast(), {"speed": 3}))).ok_value.output == "at 3"
-    wrong = (await ran(Pair(first(cannot()), Fast(), {"speed": "high"}))).err_value
+    assert (await ran(Pair(first(cannot()), Fast("second"), {"speed": 3}))).ok_value.output == "at 3"
+    wrong = (await ran(Pair(first(cannot()), Fast("second"), {"speed": "high"}))).err_value
     assert wrong.code == ErrorCode.BACKEND_OPTIONS_INVALID
     assert "subagents.backends.second.speed" in wrong.message
 
 
 async def test_options_of_the_first_stay_those_that_were_validated():
-    class Speed(Options):
-        speed: int = 1
-
-    class Fast:
-        def ohm_backends(self):
-            @asynccontextmanager
-            async def opened(options):
-                yield ActingBackend(lambda _request, _sink: answer(options.speed))
-
-            return (BackendSpec(id="first", summary="", options=Speed, open=opened),)
-
-    async def answer(speed):
-        return f"at {speed}"
-
-    result = await ran(Pair(Fast(), second()), backends={"first": {"speed": 4}})
+    result = await ran(Pair(Fast("first"), second()), backends={"first": {"speed": 4}})
     assert result.ok_value.output == "at 4"
 
 

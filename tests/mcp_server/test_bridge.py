@@ -43,6 +43,22 @@ def add(a: int, b: int) -> int:
     return a + b
 
 
+def waiting_tool():
+    """A tool whose call does not end by itself, and the events that it sets when it begins and when it ends."""
+    begun, ended = anyio.Event(), anyio.Event()
+
+    @tool
+    async def waits() -> str:
+        """Wait."""
+        begun.set()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            ended.set()
+
+    return waits, begun, ended
+
+
 @asynccontextmanager
 async def agent(endpoint, mode="auto"):
     """A client, as an agent has one."""
@@ -134,17 +150,7 @@ async def test_a_call_after_the_end_is_refused_in_one_sentence(bridge):
 
 
 async def test_a_run_that_ends_ends_its_calls(bridge):
-    begun, ended = anyio.Event(), anyio.Event()
-
-    @tool
-    async def waits() -> str:
-        """Wait."""
-        begun.set()
-        try:
-            await anyio.sleep_forever()
-        finally:
-            ended.set()
-
+    waits, begun, ended = waiting_tool()
     answers = []
 
     async def ask(endpoint):
@@ -165,17 +171,7 @@ async def test_a_run_that_ends_ends_its_calls(bridge):
 
 
 async def test_an_agent_that_goes_away_ends_its_call_and_not_the_run(bridge):
-    begun, ended = anyio.Event(), anyio.Event()
-
-    @tool
-    async def waits() -> str:
-        """Wait."""
-        begun.set()
-        try:
-            await anyio.sleep_forever()
-        finally:
-            ended.set()
-
+    waits, begun, ended = waiting_tool()
     log = EventLog()
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "waits", "arguments": {}}}
     async with offered(bridge, waits, log=log) as endpoint, anyio.create_task_group() as group:

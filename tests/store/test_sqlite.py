@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 
 import anyio
 import pytest
-from store_tasks import Clock, Hand, opened
+from store_tasks import Clock, FullDisk, Hand, opened
 
 from ohm_subagents.contract import (
     Checkpointed,
@@ -298,21 +298,16 @@ async def test_all_who_flush_in_one_turn_of_the_event_loop_wait_for_one_transact
 
 
 async def test_a_write_that_fails_is_told_and_made_good_later(registry, clock, tmp_path):
-    failing = threading.Event()
-
-    def fault_point(step):
-        if step == "before commit" and failing.is_set():
-            raise sqlite3.OperationalError("database or disk is full")
-
-    async with registry(fault_point=fault_point) as store:
-        failing.set()
+    disk = FullDisk()
+    async with registry(fault_point=disk) as store:
+        disk.is_full.set()
         Hand(store, clock).settled("task_1")
         await store.flush()
         (told,) = store.diagnostics
         assert "database or disk is full" in told.message
         assert store.get("task_1").ok_value.output == "done"
         assert tables(tmp_path, "SELECT count(*) FROM tasks") == [(0,)]
-        failing.clear()
+        disk.is_full.clear()
         Hand(store, clock).settled("task_2")
         await store.flush()
         assert tables(tmp_path, "SELECT id FROM tasks ORDER BY seq") == [("task_1",), ("task_2",)]
@@ -320,14 +315,9 @@ async def test_a_write_that_fails_is_told_and_made_good_later(registry, clock, t
 
 
 async def test_what_is_never_written_is_told_by_its_name_at_the_end(registry, clock):
-    failing = threading.Event()
-
-    def fault_point(step):
-        if step == "before commit" and failing.is_set():
-            raise sqlite3.OperationalError("database or disk is full")
-
-    async with registry(fault_point=fault_point) as store:
-        failing.set()
+    disk = FullDisk()
+    async with registry(fault_point=disk) as store:
+        disk.is_full.set()
         Hand(store, clock).settled("task_1")
         Hand(store, clock).settled("task_2")
     assert [told.message for told in store.diagnostics] == [

@@ -1,10 +1,9 @@
 """A task whose process has died while it waited for an answer is taken over once, by a store that can write it."""
 
 import sqlite3
-import threading
 
 import pytest
-from store_tasks import Clock, Hand, opened
+from store_tasks import Clock, FullDisk, Hand, opened
 
 from ohm_subagents.contract import AnswerAwaited, AnswerGiven, Approve, Cancelled, Request, RunEnded, TextDelta, apply
 from ohm_subagents.store import SentCommand
@@ -76,20 +75,15 @@ async def test_of_two_stores_that_take_over_one_task_the_first_has_it_and_the_ot
 
 
 async def test_a_task_that_cannot_be_written_is_not_taken_over_now_or_later(registry, clock, tmp_path):
-    failing = threading.Event()
-
-    def fault_point(step):
-        if step == "before commit" and failing.is_set():
-            raise sqlite3.OperationalError("database or disk is full")
-
-    async with registry() as dead, registry(fault_point=fault_point) as store:
+    disk = FullDisk()
+    async with registry() as dead, registry(fault_point=disk) as store:
         task = await asking(dead, clock)
         end_processes(tmp_path, dead)
         read = store.get(task.id).ok_value
-        failing.set()
+        disk.is_full.set()
         assert not await adopted(store, read)
         assert store.get(task.id).ok_value.requests == read.requests
-        failing.clear()
+        disk.is_full.clear()
         Hand(store, clock).settled("task_2")
         await store.flush()
         assert written(tmp_path, f"SELECT owner FROM tasks WHERE id = '{task.id}'") == [(dead._owner.id,)]

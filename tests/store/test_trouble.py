@@ -2,6 +2,7 @@
 
 import resource
 import threading
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
@@ -179,15 +180,14 @@ async def test_what_was_streamed_last_before_the_disk_healed_needs_no_further_ev
         assert store.get("task_1").ok_value.text == "all of it"
 
 
-@pytest.mark.parametrize("events", [3_000, pytest.param(20_000, marks=pytest.mark.slow)])
-def test_no_event_is_lost_or_taken_twice_however_often_it_is_taken(clock, monkeypatch, events):
-    from ohm_subagents._store import writer_queue
+class Nowhere:
+    save = staticmethod(lambda _task, _event: None)
 
-    monkeypatch.setattr(writer_queue, "MANY", 3)
-    queue, batches, is_over = WriterQueue(), [], threading.Event()
 
-    class Nowhere:
-        save = staticmethod(lambda _task, _event: None)
+@contextmanager
+def taken_often(queue):
+    """The batches of a queue that another thread takes again and again; all of them once this is left."""
+    batches, is_over = [], threading.Event()
 
     def take():
         while not is_over.is_set():
@@ -196,13 +196,23 @@ def test_no_event_is_lost_or_taken_twice_however_often_it_is_taken(clock, monkey
 
     taker = threading.Thread(target=take)
     taker.start()
-    task = Hand(Nowhere(), clock).started("task_1")
-    for number in range(events):
-        event = TextDelta(text=f"{number} ")
-        task = apply(task, event, at_ms=clock())
-        queue.save(task, event)
+    yield batches
     is_over.set()
     taker.join()
+
+
+@pytest.mark.parametrize("events", [3_000, pytest.param(20_000, marks=pytest.mark.slow)])
+def test_no_event_is_lost_or_taken_twice_however_often_it_is_taken(clock, monkeypatch, events):
+    from ohm_subagents._store import writer_queue
+
+    monkeypatch.setattr(writer_queue, "MANY", 3)
+    queue = WriterQueue()
+    with taken_often(queue) as batches:
+        task = Hand(Nowhere(), clock).started("task_1")
+        for number in range(events):
+            event = TextDelta(text=f"{number} ")
+            task = apply(task, event, at_ms=clock())
+            queue.save(task, event)
     log = b"".join(
         log_lines(changes.entries, lambda _: None) for batch in batches for changes in batch.changes.values()
     )
@@ -210,26 +220,14 @@ def test_no_event_is_lost_or_taken_twice_however_often_it_is_taken(clock, monkey
 
 
 def test_what_several_tasks_were_charged_at_once_is_taken_at_once_however_often_it_is_taken(clock):
-    queue, batches, is_over = WriterQueue(), [], threading.Event()
-
-    class Nowhere:
-        save = staticmethod(lambda _task, _event: None)
-
-    def take():
-        while not is_over.is_set():
-            batches.append(queue.take())
-        batches.append(queue.take())
-
-    taker = threading.Thread(target=take)
-    taker.start()
-    parent, child = (Hand(Nowhere(), clock).started(name) for name in ("task_1", "task_2"))
-    used = Usage(requests=1)
-    for _ in range(2000):
-        child = apply(child, UsageAdded(usage=used), at_ms=clock())
-        parent = apply(parent, AccountCharged(usage=used), at_ms=clock())
-        queue.save_all([(child, UsageAdded(usage=used)), (parent, AccountCharged(usage=used))])
-    is_over.set()
-    taker.join()
+    queue = WriterQueue()
+    with taken_often(queue) as batches:
+        parent, child = (Hand(Nowhere(), clock).started(name) for name in ("task_1", "task_2"))
+        used = Usage(requests=1)
+        for _ in range(2000):
+            child = apply(child, UsageAdded(usage=used), at_ms=clock())
+            parent = apply(parent, AccountCharged(usage=used), at_ms=clock())
+            queue.save_all([(child, UsageAdded(usage=used)), (parent, AccountCharged(usage=used))])
     for changes in (batch.changes for batch in batches if batch.changes):
         assert len(changes["task_1"].entries) == len(changes["task_2"].entries)
         assert changes["task_1"].task.activity.tree_usage == changes["task_2"].task.activity.usage

@@ -1,5 +1,7 @@
 """Tasks as an engine would save them, for tests of stores."""
 
+import sqlite3
+import threading
 from functools import partial
 from itertools import chain
 
@@ -32,6 +34,17 @@ class Clock:
 
     def __call__(self):
         return self.now
+
+
+class FullDisk:
+    """A fault point of a SQLite store that refuses each commit while it is full."""
+
+    def __init__(self):
+        self.is_full = threading.Event()
+
+    def __call__(self, step):
+        if step == "before commit" and self.is_full.is_set():
+            raise sqlite3.OperationalError("database or disk is full")
 
 
 class Hand:

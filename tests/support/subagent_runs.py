@@ -28,7 +28,7 @@ from ohm_subagents.contract.services import CompatibleModel, CompatibleProvider
 from ohm_subagents.files import trust_nothing
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 
     from model_server import ModelServer
     from pydantic import JsonValue
@@ -97,6 +97,18 @@ def answer(outcome: Result[RunOutput, OhmError]) -> str:
 def error(outcome: Result[RunOutput, OhmError]) -> OhmError:
     assert isinstance(outcome, Err), outcome
     return outcome.err_value
+
+
+def tool_of(name: str, execute: Callable[[ToolCall], Awaitable[ToolResult]]) -> Tool:
+    """A tool that takes no arguments and does what a function does."""
+    return Tool(
+        name=name,
+        label="",
+        description="",
+        input_schema={"type": "object"},
+        execute=execute,
+        call_view=lambda arguments, _theme: str(arguments),
+    )
 
 
 def child_tool(name: str, *results: ToolResult, calls: list[Any] | None = None) -> Tool:

@@ -122,6 +122,15 @@ def test_what_is_typed_wrong_is_told(tmp_path, ohm):
     assert (nowhere.returncode, "cannot be written: No such file or directory." in nowhere.stderr) == (1, True)
 
 
+def test_an_export_tells_what_is_wrong_with_the_store(tmp_path, ohm):
+    (tmp_path / "ohm.subagents.tasks.sqlite3").write_bytes(b"no database at all" * 400)
+    done = ohm("ui", "--export", "task_1")
+    assert done.returncode == 1
+    told, missing, *_ = done.stderr.splitlines()
+    assert "Recovered corrupt task registry" in told
+    assert "Unknown task id 'task_1'" in missing
+
+
 def test_without_its_packages_the_command_says_how_to_get_them(ohm, monkeypatch):
     monkeypatch.setattr("ohm_subagents.ui.commands.find_spec", lambda _name: None)
     done = ohm("ui")

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from ohm_subagents._concurrency.abort import wait_or_abort
+from ohm_subagents._orchestrator.admission.refused_commands import refusing
 from ohm_subagents._orchestrator.excerpt import withdrawn
 from ohm_subagents._plugins.control import CommandState, SentCommand, control_of
 from ohm_subagents._store.following import Watch
 from ohm_subagents.contract.commands import AnswerRequest, Send
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.ids import TaskId
-from ohm_subagents.contract.replies import CommandRejected
 from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.redaction.redactor import Redaction
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.control import CommandStatus, ControlInbox
     from ohm_subagents._plugins.stores import Store
     from ohm_subagents.contract.commands import Cancel, Wait
-    from ohm_subagents.contract.replies import Reply
+    from ohm_subagents.contract.replies import CommandRejected, Reply
     from ohm_subagents.contract.task import Task
 
 TAKEN_WITHIN_S: Final = 10.0
@@ -157,16 +157,7 @@ class Elsewhere:
             retryable=is_retryable,
             task_id=task.id,
         )
-        about = task.assignment
-        return CommandRejected(
-            error=error,
-            backend=about.backend,
-            op=command.op,
-            task_id=task.id,
-            profile=about.profile,
-            description=about.description,
-            invocation=about.invocation,
-        )
+        return refusing(task, command.op)(error=error, invocation=task.assignment.invocation)
 
 
 def not_taken_up(task: Task) -> str:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._orchestrator.admission.refused_commands import refusing
 from ohm_subagents._orchestrator.call_context import current_context
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.ids import TaskId
@@ -116,13 +117,4 @@ def _nothing(message: str, advice: str = "") -> OhmError:
 def _rejected(command: LandWork, error: OhmError, task: Task | None = None) -> CommandRejected:
     if task is None:
         return CommandRejected(error=error, backend=LOOKUP, op=command.op, task_id=TaskId(command.id))
-    about = task.assignment
-    return CommandRejected(
-        error=error,
-        backend=about.backend,
-        op=command.op,
-        task_id=task.id,
-        profile=about.profile,
-        description=about.description,
-        invocation=about.invocation,
-    )
+    return refusing(task, command.op)(error=error, invocation=task.assignment.invocation)

@@ -14,8 +14,8 @@ from ohm_subagents._concurrency.turnstile import Turnstile
 from ohm_subagents._orchestrator.admission import refusals
 from ohm_subagents._orchestrator.admission.batch import background_after_ms, plan_all
 from ohm_subagents._orchestrator.admission.context import label
-from ohm_subagents._orchestrator.admission.follow_ups import refusing, unsendable
 from ohm_subagents._orchestrator.admission.plan import plan
+from ohm_subagents._orchestrator.admission.refused_commands import refusing, unsendable
 from ohm_subagents._orchestrator.call_context import current_program_call
 from ohm_subagents._orchestrator.excerpt import abandoned, first_part, follow_up
 from ohm_subagents._orchestrator.landing import LOOKUP, landed
@@ -183,7 +183,7 @@ class Orchestrator:
                 live, about = self._running.get(task.id), task.assignment
                 if live is None and not task.is_terminal:
                     return self._elsewhere.left(command, task)
-                refused = refusing(task)
+                refused = refusing(task, "send")
                 if live is None and context.config.subagents.send_to_finished != "resume":
                     return refused(error=refusals.not_resumable(task), invocation=about.invocation)
                 item = context.continuation(task, command) if live is None else live.asked.plan.item

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
 
-from ohm_subagents.commands import BAD_USAGE, TASK_FAILED, complain, directory, finish, report, system_clock
-from ohm_subagents.config import load_config, process_env
+from ohm_subagents.commands import directory, finish, system_clock, with_store
 from ohm_subagents.contract.result import Err, Ok
-from ohm_subagents.store import TaskQuery, event_to_json, stored_tasks
+from ohm_subagents.store import TaskQuery, event_to_json
 from ohm_subagents.views import CONCERNS, concern_of, patient_tasks
 
 if TYPE_CHECKING:
@@ -37,27 +35,7 @@ def read(show: Show, *, cwd: Path, config: Path | None, as_json: bool = False) -
 
     Leave with 2 if the directory or the configuration cannot be read, with 1 if the store cannot.
     """
-    finish(partial(_read, show, directory(cwd, as_json=as_json), config))
-
-
-async def _read(show: Show, cwd: Path, config: Path | None) -> int:
-    loaded = load_config(cwd=cwd, config=config, env=process_env())
-    if isinstance(loaded, Err):
-        complain(loaded.err_value)
-        return BAD_USAGE
-    report(loaded.ok_value.diagnostics)
-    async with AsyncExitStack() as stack:
-        try:
-            store = await stack.enter_async_context(stored_tasks(loaded.ok_value, cwd=cwd))
-        except OSError as exc:
-            why = str(exc)
-            complain(f"{why[:1].upper()}{why[1:]}.")
-            return TASK_FAILED
-        reported = store.diagnostics
-        report(reported)
-        code = await show(store, loaded.ok_value.config)
-        report(each for each in store.diagnostics if each not in reported)  # what was found on the way
-        return code
+    finish(partial(with_store, show, directory(cwd, as_json=as_json), config))
 
 
 def owner_of(task: Task | ListedTask, store: Store) -> str:

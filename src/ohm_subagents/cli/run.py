@@ -15,7 +15,9 @@ from ohm_subagents.commands import (
     SUCCESS,
     TASK_FAILED,
     answer_hint,
+    chosen_server,
     complain,
+    directory,
     find_task,
     is_attended,
     is_terminal,
@@ -64,6 +66,17 @@ class Typed:
     config: Path | None
     as_json: bool
     server: str | None = None
+
+    @classmethod
+    def here(cls, cwd: Path, config: Path | None, *, as_json: bool) -> Typed:
+        """Return those of a command that works in this process; leave with 2 for no readable directory."""
+        return cls(cwd=directory(cwd, as_json=as_json), config=config, as_json=as_json)
+
+    @classmethod
+    def served(cls, server: str | None, cwd: Path, config: Path | None, *, as_json: bool) -> Typed:
+        """Return the same of a command that starts tasks, which may be those of a server."""
+        typed = cls.here(cwd, config, as_json=as_json)
+        return replace(typed, server=chosen_server(server, cwd=typed.cwd, config=config))
 
 
 def entries(typed: list[str] | None) -> list[str] | None:

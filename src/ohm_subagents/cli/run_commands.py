@@ -15,9 +15,7 @@ from ohm_subagents.commands import (
     Config,
     Cwd,
     Server,
-    chosen_server,
     complain,
-    directory,
     finish,
     typed_text,
 )
@@ -136,9 +134,7 @@ def run(
     from ohm_subagents.contract.sandbox import SANDBOX_MODES
     from ohm_subagents.contract.workspace import Isolation, Land
 
-    place = directory(cwd, as_json=as_json)
-    chosen = chosen_server(server, cwd=place, config=config)
-    typed = Typed(cwd=place, config=config, as_json=as_json, server=chosen)
+    typed = Typed.served(server, cwd, config, as_json=as_json)
     options: RunOptions = {
         "model": model,
         "backend": backend,
@@ -228,7 +224,5 @@ def call(
     from ohm_subagents.cli.call import call
     from ohm_subagents.cli.run import Typed
 
-    place = directory(cwd, as_json=as_json)
-    chosen = chosen_server(server, cwd=place, config=config)
-    typed = Typed(cwd=place, config=config, as_json=as_json, server=chosen)
+    typed = Typed.served(server, cwd, config, as_json=as_json)
     finish(partial(call, tool, typed_text(arguments), typed))

@@ -55,6 +55,7 @@ Timeout: TypeAlias = Annotated[
         parser=_typed_seconds,
     ),
 ]
+Session: TypeAlias = Annotated[str | None, typer.Option("--session", help="Only tasks of this session.")]
 tasks_app = typer.Typer(help="List the kept tasks of every process, or export them.", rich_markup_mode=None)
 
 
@@ -70,7 +71,7 @@ def tasks(
         ),
     ] = None,
     profile: Annotated[str | None, typer.Option("--profile", help="Only tasks of this subagent.")] = None,
-    session: Annotated[str | None, typer.Option("--session", help="Only tasks of this session.")] = None,
+    session: Session = None,
     cost: Annotated[
         bool, typer.Option("--cost", help="Show what each task used, with all tasks below it, and the sum.")
     ] = False,
@@ -124,7 +125,7 @@ def _report(query: TaskQuery, by: str | None, *, as_csv: bool, as_json: bool, cw
 @tasks_app.command()
 def export(
     *,
-    session: Annotated[str | None, typer.Option("--session", help="Only tasks of this session.")] = None,
+    session: Session = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -190,7 +191,7 @@ def send(
     from ohm_subagents.cli.control import send
     from ohm_subagents.cli.run import Typed
 
-    typed = Typed(cwd=directory(cwd, as_json=as_json), config=config, as_json=as_json)
+    typed = Typed.here(cwd, config, as_json=as_json)
     finish(partial(send, task_id, typed_text(prompt), timeout, typed))
 
 
@@ -205,7 +206,7 @@ def cancel(
     from ohm_subagents.cli.control import cancel
     from ohm_subagents.cli.run import Typed
 
-    finish(partial(cancel, task_id, Typed(cwd=directory(cwd, as_json=as_json), config=config, as_json=as_json)))
+    finish(partial(cancel, task_id, Typed.here(cwd, config, as_json=as_json)))
 
 
 def wait(
@@ -223,7 +224,7 @@ def wait(
     from ohm_subagents.cli.control import wait
     from ohm_subagents.cli.run import Typed
 
-    typed = Typed(cwd=directory(cwd, as_json=as_json), config=config, as_json=as_json)
+    typed = Typed.here(cwd, config, as_json=as_json)
     finish(partial(wait, task_ids, timeout, typed, is_any=is_any))
 
 

@@ -40,7 +40,7 @@ def land(
     from ohm_subagents.cli.control import work
     from ohm_subagents.cli.run import Typed
 
-    finish(partial(work, "land", task_id, Typed(cwd=directory(cwd, as_json=as_json), config=config, as_json=as_json)))
+    finish(partial(work, "land", task_id, Typed.here(cwd, config, as_json=as_json)))
 
 
 def discard(
@@ -54,5 +54,5 @@ def discard(
     from ohm_subagents.cli.control import work
     from ohm_subagents.cli.run import Typed
 
-    typed = Typed(cwd=directory(cwd, as_json=as_json), config=config, as_json=as_json)
+    typed = Typed.here(cwd, config, as_json=as_json)
     finish(partial(work, "discard", task_id, typed))

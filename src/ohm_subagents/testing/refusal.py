@@ -21,7 +21,21 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.result import Result
 
 
-class Refusal:
+class _Gate:
+    """The part that is the same of each."""
+
+    def unpriced(self, need: RequestNeed) -> OhmError | None:
+        """Nothing is known to be too dear."""
+        del need
+        return None
+
+    async def throttled(self, provider: str, *, attempt: int, retry_after_s: float | None) -> bool:
+        """Never again."""
+        del provider, attempt, retry_after_s
+        return False
+
+
+class Refusal(_Gate):
     """A gate that lets nothing through."""
 
     error = OhmError(code="refused_by_the_gate", message="The budget is spent.")
@@ -34,16 +48,6 @@ class Refusal:
         """Say no."""
         self.needs.append(need)
         yield Err(self.error)
-
-    def unpriced(self, need: RequestNeed) -> OhmError | None:
-        """Nothing is known to be too dear."""
-        del need
-        return None
-
-    async def throttled(self, provider: str, *, attempt: int, retry_after_s: float | None) -> bool:
-        """Never again."""
-        del provider, attempt, retry_after_s
-        return False
 
     async def tool(
         self,
@@ -60,7 +64,7 @@ class Refusal:
         return None
 
 
-class Judge:
+class Judge(_Gate):
     """A gate that lets every model request through, and gives all calls of tools the same answer."""
 
     def __init__(self, refusal: str | None, runs: Callable[[], int]) -> None:
@@ -75,16 +79,6 @@ class Judge:
         """Grant it."""
         del need
         yield Ok(Grant())
-
-    def unpriced(self, need: RequestNeed) -> OhmError | None:
-        """Nothing is known to be too dear."""
-        del need
-        return None
-
-    async def throttled(self, provider: str, *, attempt: int, retry_after_s: float | None) -> bool:
-        """Never again."""
-        del provider, attempt, retry_after_s
-        return False
 
     async def tool(
         self,

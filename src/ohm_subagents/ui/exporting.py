@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,12 +13,10 @@ from ohm_subagents.commands import (
     complain,
     find_task,
     print_text,
-    report,
     system_clock,
+    with_store,
 )
-from ohm_subagents.config import load_config, process_env
 from ohm_subagents.contract import Err
-from ohm_subagents.store import stored_tasks
 from ohm_subagents.ui.export import exported_page
 from ohm_subagents.ui.pictures import Pictures
 
@@ -32,19 +30,7 @@ async def export_task(typed: str, output: Path | None, *, force: bool, cwd: Path
 
     A file that exists is replaced with `force` only.
     """
-    loaded = load_config(cwd=cwd, config=config, env=process_env())
-    if isinstance(loaded, Err):
-        complain(loaded.err_value)
-        return BAD_USAGE
-    report(loaded.ok_value.diagnostics)
-    async with AsyncExitStack() as stack:
-        try:
-            store = await stack.enter_async_context(stored_tasks(loaded.ok_value, cwd=cwd))
-        except OSError as exc:
-            why = str(exc)
-            complain(f"{why[:1].upper()}{why[1:]}.")
-            return TASK_FAILED
-        return await _export(typed, output, store, loaded.ok_value.config, file=config, force=force)
+    return await with_store(partial(_export, typed, output, file=config, force=force), cwd, config)
 
 
 async def _export(

@@ -7,9 +7,9 @@ import anyio
 import pytest
 from anyio import get_running_tasks
 from model_server import Call, Gate, ModelServer, Reply, Request, Say, Stall
-from subagent_runs import EventLog, acme, answer, child_tool, opened, request
+from subagent_runs import EventLog, acme, answer, child_tool, opened, request, tool_of
 
-from ohm_subagents._plugins.suites.tool import Tool, ToolCall, ToolResult
+from ohm_subagents._plugins.suites.tool import ToolCall, ToolResult
 from ohm_subagents.contract import TextDelta, ToolEnded, ToolStarted
 
 pytestmark = pytest.mark.anyio
@@ -52,14 +52,7 @@ async def test_cancelling_a_running_tool_reaches_it() -> None:
             stopped.set()
         raise AssertionError(call)
 
-    tool = Tool(
-        name="hang",
-        label="",
-        description="",
-        input_schema={"type": "object"},
-        execute=execute,
-        call_view=lambda arguments, _theme: str(arguments),
-    )
+    tool = tool_of("hang", execute)
     log = EventLog()
     async with (
         ModelServer(Say(Call("hang"))) as server,

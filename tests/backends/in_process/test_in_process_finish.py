@@ -6,7 +6,7 @@ import anyio
 import pytest
 from fake_engine import FakeInbox, StoryLog
 from model_server import Call, Gate, ModelServer, Request, Say
-from subagent_runs import EventLog, acme, answer, child_tool, opened, request
+from subagent_runs import EventLog, acme, answer, child_tool, opened, request, tool_of
 
 from ohm_subagents._plugins.suites.tool import Tool, ToolCall, ToolResult
 from ohm_subagents.contract import Checkpointed, ToolEnded
@@ -95,14 +95,7 @@ async def test_a_tool_that_runs_when_the_run_is_told_to_finish_is_let_be() -> No
         assert inbox.finish(NOW) is True
         return ToolResult(text="seen", details={})
 
-    tool = Tool(
-        name="look",
-        label="",
-        description="",
-        input_schema={"type": "object"},
-        execute=execute,
-        call_view=lambda arguments, _theme: str(arguments),
-    )
+    tool = tool_of("look", execute)
     async with ModelServer(Say(Call("look")), Say("Seen.")) as server, opened(acme(server)) as backend:
         assert answer(await backend.run(request(inbox=inbox, child_tools=(tool,)), log)) == "Seen."
     assert [ended.status for ended in log.of(ToolEnded)] == ["success"]

@@ -6,9 +6,9 @@ from pathlib import Path
 import anyio
 import pytest
 from model_server import Call, Gate, ModelServer, Say, Think, Tokens
-from subagent_runs import EventLog, acme, answer, child_tool, error, kinds, opened, request
+from subagent_runs import EventLog, acme, answer, child_tool, error, kinds, opened, request, tool_of
 
-from ohm_subagents._plugins.suites.tool import Tool, ToolCall, ToolResult
+from ohm_subagents._plugins.suites.tool import ToolCall, ToolResult
 from ohm_subagents.contract import (
     Checkpointed,
     DiagnosticRaised,
@@ -158,14 +158,7 @@ async def test_a_tool_with_a_bug_costs_its_call_and_not_the_run() -> None:
         msg = f"a bug with {call.arguments}"
         raise LookupError(msg)
 
-    tool = Tool(
-        name="look",
-        label="",
-        description="",
-        input_schema={"type": "object"},
-        execute=execute,
-        call_view=lambda arguments, _theme: str(arguments),
-    )
+    tool = tool_of("look", execute)
     log = EventLog()
     async with ModelServer(Say(Call("look")), Say("Went on.")) as server, opened(acme(server)) as backend:
         outcome = await backend.run(request(child_tools=(tool,)), log)

@@ -3,10 +3,10 @@
 import anyio
 import pytest
 from model_server import Call, ModelServer, Request, Say, Stall, Status, Wire
-from subagent_runs import EventLog, acme, answer, child_tool, error, opened, request
+from subagent_runs import EventLog, acme, answer, child_tool, error, opened, request, tool_of
 
 from ohm_subagents._plugins.backends.request import Exchange
-from ohm_subagents._plugins.suites.tool import Tool, ToolCall, ToolResult
+from ohm_subagents._plugins.suites.tool import ToolCall, ToolResult
 from ohm_subagents.contract import Checkpointed, DiagnosticRaised, ErrorCode, ToolEnded, UsageAdded
 
 pytestmark = pytest.mark.anyio
@@ -139,14 +139,7 @@ async def test_a_run_that_was_stopped_within_a_tool_keeps_what_the_other_tools_f
         await anyio.sleep_forever()
         raise AssertionError
 
-    hang = Tool(
-        name="hang",
-        label="",
-        description="",
-        input_schema={"type": "object"},
-        execute=execute,
-        call_view=lambda arguments, _theme: str(arguments),
-    )
+    hang = tool_of("hang", execute)
     hanging, found_it, log = anyio.Event(), anyio.Event(), EventLog()
 
     class Watching(EventLog):

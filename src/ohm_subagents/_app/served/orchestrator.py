@@ -14,7 +14,7 @@ from ohm_subagents._app.served.sent_command import as_data
 from ohm_subagents._app.streams import EventStream
 from ohm_subagents._concurrency.abort import wait_or_abort
 from ohm_subagents._concurrency.own_loop import OwnEventLoop
-from ohm_subagents._orchestrator.admission.follow_ups import unsendable
+from ohm_subagents._orchestrator.admission.refused_commands import unsendable
 from ohm_subagents._orchestrator.call_context import current_program_call
 from ohm_subagents._orchestrator.observe.call import CommandCall
 from ohm_subagents._orchestrator.observe.observers import Follower

@@ -1,4 +1,4 @@
-"""The refusal of a follow-up to a task that there is."""
+"""The refusal of a command about a task that there is."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ohm_subagents.contract.result import Ok
 
 if TYPE_CHECKING:
     from ohm_subagents._plugins.stores import Store
-    from ohm_subagents.contract.commands import Send
+    from ohm_subagents.contract.commands import Op, Send
     from ohm_subagents.contract.task import Task
 
 
@@ -23,15 +23,15 @@ def unsendable(command: Send, store: Store) -> CommandRejected | None:
     if error is None or not isinstance(found, Ok):
         return None
     task = found.ok_value
-    return refusing(task)(error=error, invocation=task.assignment.invocation)
+    return refusing(task, "send")(error=error, invocation=task.assignment.invocation)
 
 
-def refusing(task: Task) -> partial[CommandRejected]:
-    """Return what makes the refusal of a follow-up to a task."""
+def refusing(task: Task, op: Op) -> partial[CommandRejected]:
+    """Return what makes the refusal of a command about a task."""
     about = task.assignment
     return partial(
         CommandRejected,
-        op="send",
+        op=op,
         backend=about.backend,
         task_id=task.id,
         profile=about.profile,
