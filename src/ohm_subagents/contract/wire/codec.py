@@ -74,9 +74,7 @@ def load(fields: Mapping[str, JsonValue]) -> WireMessage:
         return UnknownMessage(kind=kind, unknown=plain)
     plain = raised(plain, cast("int", version))
     try:
-        message: WireMessage = _adapter(known).validate_python(
-            _with_read_profile(plain) if known is StartRun else plain
-        )
+        message: WireMessage = _adapter(kind).validate_python(_with_read_profile(plain) if known is StartRun else plain)
     except ValidationError as invalid:
         first = invalid.errors(include_url=False, include_context=False, include_input=False)[0]
         wrong = f"This is no message '{plain.get('kind')}': {'.'.join(map(str, first['loc']))}: {first['msg']}."
@@ -136,7 +134,7 @@ def kinds() -> set[str]:
 
 
 @cache
-def _messages() -> dict[str, type[Any]]:
+def _messages() -> dict[str, type[WireMessage]]:
     """The messages by their kind."""
     modules = (messages, reports, frames, ledger, serving, callbacks)
     parts = (one for module in modules for one in vars(module).values() if isinstance(one, type))
@@ -144,14 +142,15 @@ def _messages() -> dict[str, type[Any]]:
 
 
 @cache
-def _adapter(known: type[Any]) -> TypeAdapter[Any]:
-    """Return what reads and writes such messages; made on first use, which takes some milliseconds."""
-    return TypeAdapter(known)
+def _adapter(kind: str) -> TypeAdapter[Any]:
+    """Return what reads and writes messages of a known kind; made on first use, which takes some milliseconds."""
+    return TypeAdapter(_messages()[kind])
 
 
 @cache
-def _beside(known: type[Any]) -> Mapping[str, Any]:
-    """Return the parts of such messages that are written by themselves, as pydantic excludes them."""
+def _beside(kind: str) -> dict[str, Any]:
+    """Return the parts of messages of a known kind that are written by themselves, as pydantic excludes them."""
+    known = _messages()[kind]
     profile = {"run": {"spec": {"profile": True}}} if known is StartRun else {}
     return {_UNKNOWN: True, known.CARRIES: True, **profile}
 
@@ -164,8 +163,9 @@ def _kind_of(message: type[WireMessage]) -> str:
 
 def _fields(message: WireMessage, *, warnings: bool | Literal["error"] = True) -> WireObject:
     """Return what is known of a message as plain JSON, without the messages that it carries."""
-    of: type[Any] = type(message)
-    fields: dict[str, Any] = _adapter(of).dump_python(message, mode="json", exclude=_beside(of), warnings=warnings)
+    kind = _kind_of(type(message))
+    adapter, beside = _adapter(kind), _beside(kind)
+    fields: dict[str, Any] = adapter.dump_python(message, mode="json", exclude=beside, warnings=warnings)
     if isinstance(message, StartRun):
         fields["run"]["spec"]["profile"] = profile_fields(message.run.spec.profile)
     return fields

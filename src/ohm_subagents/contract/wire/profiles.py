@@ -23,7 +23,7 @@ _written: Final[dict[int, tuple[Profile, WireObject, int]]] = {}
 _read: Final[dict[bytes, Profile]] = {}
 """By the text of a profile: equal objects may be 1 and true in different places."""
 _newest: Final[list[tuple[JsonValue, Profile]]] = []
-"""What was read last: the runs of a post share the very object."""
+"""The fields that were read last, and their profile: the runs of a post share the very object."""
 
 
 def profile_fields(profile: Profile) -> WireObject:
