@@ -67,6 +67,21 @@ def test_a_follow_up_to_a_finished_task_names_the_command_that_goes_on_with_it(o
     assert ohm("send", task_id, "and?").returncode == 0
 
 
+def test_a_follow_up_to_a_finished_task_prints_the_task_that_answered_alone(ohm, ohm_process) -> None:
+    ohm.configure({"subagentBackend": "stage", "subagents": {"sendToFinished": "resume"}})
+    task_id = json.loads(ohm("run", "finder", "remember", "--json").stdout)["task_id"]
+    sent = ohm("send", task_id, "wide")
+    assert sent.stdout.splitlines()[0] == "  ✓ Finder · remember (follow-up: wide)"
+    assert sent.stdout.endswith("\n\n" + "beautiful " * 11 + "beautiful\n")
+    assert ("line one" in sent.stdout, sent.returncode) == (False, 0)
+    with on_terminal(ohm_process, "send", task_id, "wide " * 20) as (screen, process):
+        screen.wait_for_end()
+        assert process.wait(PATIENCE_S) == 0
+    left = screen.text[screen.text.rindex("Finder") :]
+    assert left.startswith("Finder · remember (follow-up)\n    ├── wide wide wide")
+    assert "succeeded" not in left
+
+
 def test_what_is_typed_wrong_is_told(ohm) -> None:
     unknown = [ohm(*words) for words in (["cancel", "task_9"], ["send", "task_9", "and?"], ["wait", "task_9"])]
     assert {done.returncode for done in unknown} == {1}

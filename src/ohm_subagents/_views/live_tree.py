@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.call_rows import call_row, change_rows, seen_calls
-from ohm_subagents._views.cells import fit, last_lines, one_line, printable, wrapped
+from ohm_subagents._views.cells import cells, fit, last_lines, one_line, printable, wrapped
 from ohm_subagents._views.doing import SAID_CHARS, doing_line, said_end
 from ohm_subagents._views.quantities import counted, duration_text, usage_parts
 from ohm_subagents._views.spans import Span, painted, span_cells
@@ -33,6 +33,7 @@ _MOST_ROWS: Final = 20
 _MOST_NOTES: Final = 2
 _CHANGED_LINES: Final = 8
 _LEAST_TITLE: Final = 12
+_FOLLOW_UP: Final = " (follow-up)"
 
 
 def task_block(
@@ -54,9 +55,10 @@ def task_block(
     inner = max(MIN_WIDTH, width - len(indent)) - PREFIX
     last = _last(live, now_ms, inner, min(_SAID_LINES, max(1, (height - 1) // 2)))
     room = height - 1 - len(last)
-    prompt = _prompt(live.task, inner, min(_PROMPT_LINES, room // 3))
+    title = task_line(live, now_ms=now_ms, width=width, theme=theme, is_chosen=is_chosen, with_left=with_left)
+    prompt = [] if _asked_again(live.task) in title else _prompt(live.task, inner, min(_PROMPT_LINES, room // 3))
     blocks = [*([prompt] if prompt else []), *_rows(live, now_ms, room - len(prompt)), last]
-    lines = [task_line(live, now_ms=now_ms, width=width, theme=theme, is_chosen=is_chosen, with_left=with_left)]
+    lines = [title]
     for number, block in enumerate(blocks, 1):
         first, following = (LAST, BLANK) if number == len(blocks) else (BRANCH, DOWN)
         for at, line in enumerate(block):
@@ -140,7 +142,20 @@ def _title(task: Task, room: int, *, with_kind: bool = True) -> list[Span]:
     if not title:
         return [("bold", kind)]
     first: list[Span] = [("bold", kind), ("", " · ")] if with_kind else []
-    return [*first, ("", fit(title, max(_LEAST_TITLE, room - span_cells(first))))]
+    room = max(_LEAST_TITLE, room - span_cells(first))
+    if asked.resumed_from is None:
+        return [*first, ("", fit(title, room))]
+    again = _asked_again(task)
+    again = again if cells(title + again) <= room else _FOLLOW_UP
+    return [*first, ("", fit(title, max(_LEAST_TITLE, room - cells(again))) + again)]
+
+
+def _asked_again(task: Task) -> str:
+    """Return what stands behind the title of a task that goes on with another one: what it was asked."""
+    asked = task.assignment
+    prompt = one_line(asked.prompt[:SAID_CHARS])
+    is_told = prompt == one_line(asked.description[:SAID_CHARS])
+    return _FOLLOW_UP if is_told else f"{_FOLLOW_UP[:-1]}: {prompt})"
 
 
 def _prompt(task: Task, width: int, limit: int) -> list[list[Span]]:

@@ -19,6 +19,7 @@ from ohm_subagents.commands import (
     width,
 )
 from ohm_subagents.contract.errors import OhmError
+from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.text import encodable
 from ohm_subagents.views import PLAIN, LiveTask
 
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from ohm_subagents.cli.run import Typed
     from ohm_subagents.commands import Board
     from ohm_subagents.contract import Task
-    from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.suite import ToolResult
     from ohm_subagents.views import Theme
 
@@ -61,6 +61,7 @@ async def called(
 ) -> int:
     """Call a tool, at most for so many seconds; print its result, or the tasks it is `about`; return the exit code."""
     ended, number = await call_live(ohm, tool, payload, board=board, within_s=within_s)
+    about = [*about] if ended is None else _answering(ended, about)
     if as_json:
         print_json({} if ended is None else ended.details)
     elif ended is not None and about and _is_refused(ended, [task for one in about if (task := ohm.task(one))]):
@@ -88,6 +89,13 @@ def _print_called(result: ToolResult, tasks: Sequence[LiveTask], theme: Theme) -
         print_text(result.text if result.is_error else result.render(expanded=True, width=width()))
         return
     print_batch(tasks, theme, after=_complain_of)
+
+
+def _answering(result: ToolResult, about: Sequence[TaskId]) -> list[TaskId]:
+    """Return the tasks that a call is about; of a follow-up to a settled one the new task, which goes on with it."""
+    told = result.details
+    is_another = told.get("resumed_from") in about and told.get("op") == "send" and bool(told.get("task_id"))
+    return [TaskId(f"{told['task_id']}")] if is_another else [*about]
 
 
 def _is_refused(result: ToolResult, tasks: Sequence[Task]) -> bool:

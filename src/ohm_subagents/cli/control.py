@@ -65,7 +65,8 @@ async def _about_one(
                 f"Task '{found.id}' {STATE[found.status]}; the answer comes when the run that takes this has ended."
             )
         payload: dict[str, JsonValue] = {"op": op, "id": found.id, **more}
-        async with _seen(ohm, board, [found]):
+        is_answered_by_another = op == "send" and found.is_terminal
+        async with _seen(ohm, board, [] if is_answered_by_another else [found]):
             code = await called(ohm, board, "task", payload, about=[found.id], as_json=typed.as_json, within_s=within_s)
         is_refused = op == "send" and found.is_terminal and ohm.config.subagents.send_to_finished == "refuse"
         if is_refused and code == TASK_FAILED and not typed.as_json:
