@@ -12,7 +12,16 @@ from screen import PATIENCE_S, on_terminal
 from store_tasks import Clock, Hand, opened
 
 from ohm_subagents.commands import system_clock
-from ohm_subagents.contract import RunEnded, Succeeded, TaskSettled, ToolStarted
+from ohm_subagents.contract import (
+    AnswerAwaited,
+    Failed,
+    OhmError,
+    Request,
+    RunEnded,
+    Succeeded,
+    TaskSettled,
+    ToolStarted,
+)
 
 
 def test_a_task_of_another_process_is_waited_for_and_cancelled(ohm) -> None:
@@ -213,6 +222,36 @@ async def test_a_lead_that_waits_is_drawn_with_all_its_children_and_is_not_stuck
     assert [title for _, title in marked] == ["Rele", "Test", "Writ", "Come"]
     assert [mark == "!" for mark, _ in marked] == [False, False, False, True]
     assert left.rstrip().endswith("Out.")
+
+
+@pytest.mark.anyio
+async def test_a_wait_that_ends_as_one_of_several_asks_leaves_what_was_drawn_and_tells_how_to_answer(
+    ohm, ohm_process
+) -> None:
+    clock = Clock(system_clock() - 40_000)
+    async with opened("sqlite", ohm.root / "config", clock) as store:
+        hand = Hand(store, clock)
+        lead = hand.started("task_lead", description="Release")
+        asked = Request(id="req_1", task_id=lead.id, session_id="s", path=(lead.id,), profile="finder", tool="bash")
+        hand.tell(lead, AnswerAwaited(request=asked))
+        hand.started("task_quiet", description="Wait long")
+        broken = Failed(error=OhmError(code="x", message="It broke.", advice="Ask again."))
+        hand.settled("task_bad", parent="task_lead", description="Break", output="Half of it.", outcome=broken)
+        await store.flush()
+        with on_terminal(ohm_process, "wait", "task_lead", "task_quiet", "task_bad") as (screen, process):
+            await to_thread.run_sync(screen.wait_for_end)
+            assert process.wait(PATIENCE_S) == 1
+    left = screen.text[screen.text.rindex("2 running") :].splitlines()
+    assert left[0].startswith("2 running (1 asking, 1 stuck) · 1 failed")
+    marks = [line.split()[0] for line in left if "Finder" in line]
+    assert marks == ["?", "✕", "!", "✕"]
+    answers = left.index("Half of it.")
+    assert left[answers - 1].endswith(" · Break")
+    assert left[answers + 1 : answers + 3] == ["", "It broke. Ask again."]
+    assert left[-2:] == [
+        "  Answer it with: ohm answer req_1 approve (or deny '<reason>')",
+        "1 other task goes on (1 stuck).",
+    ]
 
 
 def test_tasks_of_another_process_that_are_waited_for_and_cancelled_are_drawn_live(ohm, ohm_process) -> None:

@@ -13,10 +13,10 @@ from ohm_subagents._views.screen import left_of, total_line
 from ohm_subagents._views.theme import PLAIN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Sequence
 
     from ohm_subagents._views.theme import Theme
-    from ohm_subagents.contract import Task
+    from ohm_subagents.contract import Task, TaskId
 
 
 def finished_lines(task: Task, *, width: int, theme: Theme = PLAIN, below: Sequence[LiveTask] = ()) -> list[str]:
@@ -34,11 +34,14 @@ def print_finished(task: Task, theme: Theme) -> None:
     print_batch([LiveTask(task)], theme, after=lambda _task: None)
 
 
-def print_batch(tasks: Sequence[LiveTask], theme: Theme, *, after: Callable[[Task], None]) -> None:
+def print_batch(
+    tasks: Sequence[LiveTask], theme: Theme, *, after: Callable[[Task], None], asked: Container[TaskId] = ()
+) -> None:
     """Print tasks as the live screen has them: what they came to, the tree of each, and then each answer by its title.
 
-    `tasks` are in the order of `Board.tasks`: each above those that its subagent has started. `after` prints what
-    belongs below an answer. In a pipe no line is cut. One task is printed as `print_finished` does.
+    `tasks` are in the order of `Board.tasks`: each above those that its subagent has started, whose answers are not
+    printed but for those that were `asked` for. `after` prints what belongs below an answer. In a pipe no line is cut.
+    One task is printed as `print_finished` does.
     """
     tasks = with_patience(tasks)
     tops = [at for at, one in enumerate(tasks) if not one.depth]
@@ -48,11 +51,14 @@ def print_batch(tasks: Sequence[LiveTask], theme: Theme, *, after: Callable[[Tas
         print_styled(_sum(tasks, columns, theme))
     for top, *below in blocks:
         print_styled("\n".join(_block(top, below, columns, theme)))
-    for top, *_ in blocks:
-        print_styled("\n" + task_line(top, now_ms=now_ms, width=columns, theme=theme) if len(blocks) > 1 else "")
-        if said := top.task.output or top.task.text.strip():
+    told = [one._replace(depth=0) for one in tasks if not one.depth or one.task.id in asked]
+    for one in told:
+        said = one.task.output or one.task.text.strip()
+        if said or one.task.is_terminal or len(told) == 1:
+            print_styled("\n" + task_line(one, now_ms=now_ms, width=columns, theme=theme) if len(told) > 1 else "")
+        if said:
             print_prose(said)
-        after(top.task)
+        after(one.task)
 
 
 def _sum(tasks: Sequence[LiveTask], width: int, theme: Theme) -> str:

@@ -67,11 +67,12 @@ async def called(
     elif ended is not None and about and _is_refused(ended, [task for one in about if (task := ohm.task(one))]):
         complain(_error_of(ended))
     elif ended is not None and board is not None:
-        _print_called(ended, [one._replace(task=ohm.task(one.task.id) or one.task) for one in board.tasks], board.theme)
+        newest = [one._replace(task=ohm.task(one.task.id) or one.task) for one in board.tasks]
+        _print_called(ended, newest, board.theme, about)
     elif number is not None:
         complain("" if ended is None else ended.render(expanded=True, width=width()))
     elif ended is not None and about:
-        _print_called(ended, [LiveTask(task) for one in about if (task := ohm.task(one)) is not None], PLAIN)
+        _print_called(ended, [LiveTask(task) for one in about if (task := ohm.task(one)) is not None], PLAIN, about)
     elif ended is not None:
         print_text(ended.text)
     if number is not None:
@@ -80,15 +81,15 @@ async def called(
     return TASK_FAILED if ended is None else _code_of(ended)
 
 
-def _print_called(result: ToolResult, tasks: Sequence[LiveTask], theme: Theme) -> None:
+def _print_called(result: ToolResult, tasks: Sequence[LiveTask], theme: Theme, about: Sequence[TaskId]) -> None:
     """Print the tasks of a call with their answers; if there are none, or it was refused, what the tool shows."""
     from ohm_subagents.commands import print_batch
 
-    is_refused = _is_refused(result, [one.task for one in tasks if not one.depth])
+    is_refused = not about and _is_refused(result, [one.task for one in tasks if not one.depth])
     if not tasks or is_refused or result.details.get("rejected_count"):
         print_text(result.text if result.is_error else result.render(expanded=True, width=width()))
         return
-    print_batch(tasks, theme, after=_complain_of)
+    print_batch(tasks, theme, after=_complain_of, asked=frozenset(about))
 
 
 def _answering(result: ToolResult, about: Sequence[TaskId]) -> list[TaskId]:

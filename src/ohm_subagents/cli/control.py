@@ -21,10 +21,11 @@ from ohm_subagents.commands import (
     print_json,
     print_refusal,
     print_text,
+    system_clock,
     with_config,
 )
 from ohm_subagents.contract import CommandRejected, Err
-from ohm_subagents.views import changes_text
+from ohm_subagents.views import changes_text, concern_of, patient_tasks
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -124,12 +125,18 @@ async def wait(task_ids: list[str], timeout_s: float | None, typed: Typed, *, is
 
 
 def _tell_unsettled(tasks: list[Task], typed: Typed) -> None:
-    """Tell of tasks that go on, which look like the others where they are drawn."""
-    for task in tasks:
-        if not task.is_terminal:
-            complain(f"Task '{task.id}' has not settled; it goes on.")
-        for request in task.requests:
-            complain(answer_hint(request, typed.config))
+    """Tell what tasks ask and how to answer it, and how many others go on."""
+    patient, now_ms = patient_tasks(tasks), system_clock()
+    for request in (one for task in tasks for one in task.requests):
+        complain(answer_hint(request, typed.config))
+    others = [task for task in tasks if not task.is_terminal and not task.requests]
+    stuck = sum(concern_of(one, now_ms=now_ms, is_patient=one.id in patient) == "stuck" for one in others)
+    amiss = f" ({stuck} stuck)" if stuck else ""
+    if len(others) == len(tasks) == 1:
+        complain(f"Task '{others[0].id}' has not settled; it goes on.")
+    elif others:
+        kind = "other task" if len(others) < len(tasks) else "task"
+        complain(f"{len(others)} {kind}{' goes' if len(others) == 1 else 's go'} on{amiss}.")
 
 
 @asynccontextmanager
