@@ -133,7 +133,7 @@ def test_a_call_that_waits_for_an_answer_is_shown_whole_in_words_and_none_of_it_
         answer_hint(request("odd", "no JSON\nat all")),
     ]
     assert shown[0].splitlines()[1:-1] == [
-        "finder (task_1) wants to use edit:",
+        "Finder (task_1) wants to run edit:",
         "  path: a.py",
         "  edits.0.oldText: x",
         "  edits.0.newText: y",

@@ -29,7 +29,7 @@ def test_a_person_at_the_terminal_is_asked_before_each_call(ohm_process) -> None
     answers = [["y\n"], ["what?\n", "y\n"], ["n\n", "Not on Friday\n"], ["\x03"], ["\x04"]]
     with on_terminal(ohm_process, "run", "task", "push five times") as (screen, process):
         for number, typed in enumerate(answers, 1):
-            screen.wait_for("wants to use bash:", "  command: git push", "[n] deny, then Enter", times=number)
+            screen.wait_for("wants to run bash:", "  command: git push", "[n] deny, then Enter", times=number)
             for line in typed:
                 screen.type(line)
         screen.wait_for_end()
@@ -64,7 +64,7 @@ def test_a_question_of_a_model_is_answered_at_the_terminal(ohm, ohm_process) -> 
         (folder / "worker.md").write_text(profile)
         ohm.env["ACME_KEY"] = "k"
         with on_terminal(ohm_process, "run", "worker", "Do it.") as (screen, process):
-            screen.wait_for("worker (task_", "asks:", "Which branch?", "2) dev", "Type a number or your own answer.")
+            screen.wait_for("Worker · Do it. asks:", "Which branch?", "2) dev", "Type a number or your own answer.")
             screen.type("2\n")
             screen.wait_for_end()
             assert process.wait(PATIENCE_S) == 0
@@ -121,7 +121,7 @@ async def test_on_a_terminal_a_request_begins_with_what_is_asked_and_ends_with_t
             assert process.wait(PATIENCE_S) == 0
     lines = screen.text.splitlines()
     assert lines[:3] == [
-        "finder (task_1) wants to use bash:",
+        "Finder · look (task_1) wants to run bash:",
         "  command: git push origin main",
         "    --follow-tags --signed",
     ]
@@ -144,7 +144,7 @@ def test_without_a_terminal_the_run_says_how_to_answer_and_another_process_does(
     assert " · asking, pid " in tasks
     assert " · Asks: bash git push (" in tasks
     assert f" ({request['id']}) · " in tasks
-    assert listed.startswith(f"{request['id']} task (")
+    assert listed.startswith(f"{request['id']} Task · push (task_")
     assert (" · bash git push (" in listed, "\n    command: git push\n" in listed) == (True, True)
     assert (answered.returncode, answered.stdout.split(":")[0]) == (0, f"{request['id']} approved [terminal]")
     assert ohm("requests").stdout == "No subagent waits for an answer.\n"

@@ -63,7 +63,7 @@ def test_a_person_at_the_terminal_reads_how_much_would_land_and_agrees_or_not(
     clone = ("--isolation", "clone", "--land", "ask", "--accept", "run: touch new")
     for typed, landed in (("n\n", False), ("y\n", True)):
         with on_terminal(ohm_process, "run", "finder", "x", "--backend", "none", *clone) as (screen, _):
-            screen.wait_for("has changed 1 file, +0 -0 in its clone. Shall", "that land in your files?", "[y] land it")
+            screen.wait_for("has changed 1 file, +0 -0 in its clone. Shall that land", "files?", "[y] land it")
             screen.type(typed)
             screen.wait_for_end()
         assert ("kept apart" not in screen.text) == landed

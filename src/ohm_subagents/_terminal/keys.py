@@ -14,8 +14,10 @@ import anyio
 
 from ohm_subagents._app.handle import Handle
 from ohm_subagents._terminal.command import complain
-from ohm_subagents._terminal.prompts import WentBack, is_attended, typed_line, typing
+from ohm_subagents._terminal.prompts import WentBack, asker, is_attended, typed_line, typing
+from ohm_subagents._terminal.terminal import width
 from ohm_subagents._views.cells import one_line
+from ohm_subagents._views.task_texts import task_title
 from ohm_subagents.contract.result import Err
 
 if TYPE_CHECKING:
@@ -91,6 +93,13 @@ class Keyboard:
         finally:
             self._pending.discard(request.id)
 
+    def who_asks(self, request: Request) -> str:
+        """Return who asks, below what all tasks came to so far; of several requests, how many there are."""
+        open_here = len(self._pending)
+        place = f"1 of {open_here}: " if open_here > 1 else ""
+        named = place + asker(request, self._ohm.task(request.task_id))
+        return "\n".join(filter(None, [self._board.sum_line(width()), named]))
+
     def _is_due(self, request: Request) -> bool:
         return request.id == self._wanted or (self._board.asks_alone and not self._is_put_off)
 
@@ -163,7 +172,8 @@ class Keyboard:
         words = None
         async with self._lent():
             with suppress(WentBack), typing() as terminal:
-                complain(f"\nSend to {one_line(task.assignment.profile)} ({task.id}); an empty line sends nothing:")
+                title = task_title(task.assignment.profile, task.assignment.description)
+                complain(f"\nSend to {one_line(title)}; an empty line sends nothing:")
                 words = await typed_line(terminal)
         if words and words.strip():
             self._board.note = f"Sent: {words.strip()}"

@@ -71,6 +71,7 @@ async def watched(ohm: Ohm, board: Board | None) -> AsyncGenerator[None]:
         async with anyio.create_task_group() as group:
             keyboard = Keyboard(ohm, board, display, group)
             group.start_soon(keyboard.run)
-            with ohm.answering(Prompts(keyboard.lent_to_answer, has_way_back=True), by="terminal"):
+            prompts = Prompts(keyboard.lent_to_answer, keyboard.who_asks, has_way_back=True)
+            with ohm.answering(prompts, by="terminal"):
                 yield
             group.cancel_scope.cancel()

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from ohm_subagents._terminal.command import complain, with_config
-from ohm_subagents._views.cells import cells, one_line, printable, wrap
+from ohm_subagents._views.cells import cells, fit, one_line, printable, wrap
 from ohm_subagents._views.request_texts import landing_text
+from ohm_subagents._views.task_texts import task_title
 from ohm_subagents._views.tool_calls import argument_lines, named_call
 from ohm_subagents.contract.requests import Approve, Deny, Text
 
@@ -25,10 +26,12 @@ if TYPE_CHECKING:
 
     from ohm_subagents import Ohm
     from ohm_subagents.contract.requests import Answer, Request
+    from ohm_subagents.contract.task import Task
 
 _MARGIN: Final = "  "
 _CTRL_C: Final = "\x03"
 _LINE_BYTES: Final = 4096
+_TITLE_CELLS: Final = 100
 _APPROVALS: Final[Mapping[str, Approve]] = {
     "y": Approve(),
     "t": Approve("task"),
@@ -46,16 +49,25 @@ class WentBack(Exception):  # noqa: N818  it is what has happened
     """Whoever was asked pressed Esc in place of an answer."""
 
 
-def answer_hint(request: Request, config: Path | None = None) -> str:
+def answer_hint(request: Request, config: Path | None = None, *, task: Task | None = None) -> str:
     """Return the lines by which whoever reads the log of a program learns of a request, and how to answer it.
 
-    `config` is the ohm.json that was typed in place of the user's: whoever answers needs it too.
+    `config` is the ohm.json that was typed in place of the user's: whoever answers needs it too. `task` is the one that
+    asks, which is named by its title.
     """
     pieces = answer_command(request, config)
     lines = [f"{pieces[0]} {'  '.join(pieces[1:])}"]
     if sys.stderr.isatty():
         lines = unbroken(pieces, shutil.get_terminal_size().columns - len(_MARGIN))
-    return "\n".join([_shown(request), *(f"{_MARGIN}{line}" for line in lines)])
+    named = asker(request, task)
+    who = named if task is None else f"{named} ({request.task_id})"
+    return "\n".join([_shown(request, f"\n{who}"), *(f"{_MARGIN}{line}" for line in lines)])
+
+
+def asker(request: Request, task: Task | None) -> str:
+    """Return who asks, by the title of the task: of two with the same profile, it tells which one."""
+    title = one_line(task_title(request.profile, "" if task is None else task.assignment.description))
+    return f"{title} ({request.task_id})" if task is None else fit(title, _TITLE_CELLS)
 
 
 def answer_command(request: Request, config: Path | None = None) -> list[str]:
@@ -85,7 +97,11 @@ def is_attended() -> bool:
 @contextmanager
 def answered_here(ohm: Ohm) -> Generator[None]:
     """Ask the person at the terminal, if there is one, what subagents request until this is left."""
-    with ohm.answering(Prompts(_free), by="terminal") if is_attended() else nullcontext():
+
+    def who(request: Request) -> str:
+        return asker(request, ohm.task(request.task_id))
+
+    with ohm.answering(Prompts(_free, who), by="terminal") if is_attended() else nullcontext():
         yield
 
 
@@ -99,11 +115,19 @@ class Prompts:
     """Asks the person at the terminal, for one request after the other, each time that the terminal is lent."""
 
     def __init__(
-        self, lent: Callable[[Request], AbstractAsyncContextManager[None]], *, has_way_back: bool = False
+        self,
+        lent: Callable[[Request], AbstractAsyncContextManager[None]],
+        who: Callable[[Request], str],
+        *,
+        has_way_back: bool = False,
     ) -> None:
-        """`has_way_back`: whoever lends the terminal does so again, later, after `WentBack` was raised in the loan."""
+        """`who` returns the one who asks, in words.
+
+        `has_way_back`: whoever lends the terminal does so again, later, after `WentBack` was raised in the loan.
+        """
         self._turn = anyio.Lock()
         self._lent = lent
+        self._who = who
         self._back = _BACK if has_way_back else ""
 
     async def __call__(self, request: Request) -> Answer:
@@ -115,7 +139,7 @@ class Prompts:
 
     async def _asked(self, request: Request) -> Answer:
         with typing() as terminal:
-            complain(_shown(request))
+            complain(_shown(request, f"\n{self._who(request)}"))
             if landing_text(request):
                 return await self._agreed(terminal)
             return await (self._answered(request, terminal) if request.kind == "question" else self._judged(terminal))
@@ -163,8 +187,7 @@ def text_answer(request: Request, words: str) -> Text:
     return Text(numbered.get(words.strip(), words))
 
 
-def _shown(request: Request) -> str:
-    who = f"\n{request.profile} ({request.task_id})"
+def _shown(request: Request, who: str) -> str:
     if request.kind == "question":
         options = [f"  {number}) {option}" for number, option in enumerate(request.options, 1)]
         return "\n".join([f"{who} asks:", f"  {request.question}", *options])
@@ -173,7 +196,7 @@ def _shown(request: Request) -> str:
     why = [f"  because of {request.reason}"] if request.reason else []
     said = argument_lines(named_call(request.tool, request.arguments))
     asked = [indent(printable(line), "    ").removeprefix("  ") for line in said]  # no line of it looks like ours
-    return "\n".join([f"{who} wants to use {request.tool}:", *asked, *why])
+    return "\n".join([f"{who} wants to run {request.tool}:", *asked, *why])
 
 
 @contextmanager

@@ -127,8 +127,8 @@ async def wait(task_ids: list[str], timeout_s: float | None, typed: Typed, *, is
 def _tell_unsettled(tasks: list[Task], typed: Typed) -> None:
     """Tell what tasks ask and how to answer it, and how many others go on."""
     patient, now_ms = patient_tasks(tasks), system_clock()
-    for request in (one for task in tasks for one in task.requests):
-        complain(answer_hint(request, typed.config))
+    for task, request in [(one, asked) for one in tasks for asked in one.requests]:
+        complain(answer_hint(request, typed.config, task=task))
     others = [task for task in tasks if not task.is_terminal and not task.requests]
     stuck = sum(concern_of(one, now_ms=now_ms, is_patient=one.id in patient) == "stuck" for one in others)
     amiss = f" ({stuck} stuck)" if stuck else ""

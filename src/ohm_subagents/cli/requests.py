@@ -41,6 +41,7 @@ from ohm_subagents.views import (
     printable,
     request_words,
     task_text,
+    task_title,
 )
 
 if TYPE_CHECKING:
@@ -86,7 +87,8 @@ def _open(store: Store) -> Iterator[tuple[Task, Request]]:
 
 def _lines(task: Task, request: Request, store: Store) -> Iterator[str]:
     cwd = "" if task.launch is None else task.launch.cwd
-    yield one_line(f"{request.id}  {request.profile} ({task.id}) · {request_words(request, cwd)}")
+    title = task_title(task.assignment.profile, task.assignment.description)
+    yield one_line(f"{request.id}  {title} ({task.id}) · {request_words(request, cwd)}")
     if request.kind == "tool" and not landing_text(request):  # whoever answers has to see all of it
         for argument in argument_lines(named_call(request.tool, request.arguments)):
             yield indent(printable(argument), "      ").removeprefix("  ")
@@ -94,7 +96,7 @@ def _lines(task: Task, request: Request, store: Store) -> Iterator[str]:
 
 
 def _asked(task: Task, request: Request, store: Store, file: Path | None) -> list[str]:
-    asked, begin, command = answer_hint(request, file).strip("\n").rpartition("\n  Answer it with:")
+    asked, begin, command = answer_hint(request, file, task=task).strip("\n").rpartition("\n  Answer it with:")
     return [asked, f"{_facts(task, request, store)}{begin}{command}", ""]
 
 
@@ -155,7 +157,7 @@ async def _followed(
         for one in () if task is None or is_drawn or is_attended() else task.requests:
             if one.id not in told:
                 told.add(one.id)
-                complain(answer_hint(one, config))
+                complain(answer_hint(one, config, task=task))
 
 
 async def _continued(ohm: Ohm, request: Request, board: Board | None, config: Path | None) -> int:

@@ -194,7 +194,7 @@ class _Watch:
         if self._board is not None:
             self._board.notify(task, event)
         if isinstance(event, AnswerAwaited) and not self._is_drawn and not is_attended():
-            complain(answer_hint(event.request, self._config))
+            complain(answer_hint(event.request, self._config, task=task))
 
 
 @asynccontextmanager

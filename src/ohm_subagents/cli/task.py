@@ -93,7 +93,8 @@ async def tree(file: Path | None, task: Task, store: Store, config: OhmConfig) -
     if task.is_terminal:
         _print_end(task, config, file)
     elif is_terminal():
-        _tell_requests([request for one in (task, *(one.task for one in below)) for request in one.requests], file)
+        asking = (task, *(one.task for one in below))
+        _tell_requests([(one, request) for one in asking for request in one.requests], file)
     is_patient = task.id in patient_tasks(one.task for one in below)
     if concern_of(task, now_ms=system_clock(), is_patient=is_patient) == "stuck":
         complain(STUCK)
@@ -114,10 +115,10 @@ def _print_end(task: Task, config: OhmConfig, file: Path | None) -> None:
         print_wrapped(f"\n{task.error}")
 
 
-def _tell_requests(requests: Sequence[Request], file: Path | None) -> None:
+def _tell_requests(requests: Sequence[tuple[Task, Request]], file: Path | None) -> None:
     """Tell what is asked, and how to answer it."""
-    for request in requests[:_MOST_ASKED]:
-        complain(answer_hint(request, file))
+    for task, request in requests[:_MOST_ASKED]:
+        complain(answer_hint(request, file, task=task))
     if len(requests) > _MOST_ASKED:
         complain(f"{len(requests) - _MOST_ASKED} more ask: {with_config('ohm requests', file)}")
 
