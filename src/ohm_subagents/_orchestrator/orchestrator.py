@@ -132,7 +132,7 @@ class Orchestrator:
         caller = context.caller(command.max_depth, call.id) if parent is None else self._running.below(parent, call.id)
         if caller is None:
             return CommandRejected(error=refusals.not_running(f"{parent}"), backend=backend, items=command.items)
-        plans = plan_all(command, context, caller=caller, is_busy=self._running.is_busy, newest=self._running.newest)
+        plans = plan_all(command, context, caller=caller, is_busy=self._running.is_busy, store=self.store)
         admitted: list[Admitted] = []
         background = command.background
 

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.observe.logger import Logger
     from ohm_subagents._plugins.stores import Store
     from ohm_subagents._plugins.suites.observer import Observer
-    from ohm_subagents.contract.commands import StartItem
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.ids import CallId, Clock, SessionId, TaskId
     from ohm_subagents.contract.task import Task
@@ -213,14 +212,6 @@ class RunningTasks:
     def _is_cancelled(self, task_id: TaskId) -> bool:
         found = self._store.get(task_id)
         return isinstance(found, Ok) and found.ok_value.status == "cancelled"
-
-    def newest(self, item: StartItem) -> Task | None:
-        """Return the newest stored task of the session that an item continues, if any has run."""
-        if item.session is None or not item.session.resumes:
-            return None
-        ran = [task.id for task in self._store.session(item.session.id) if task.runs]
-        found = self._store.get(ran[-1]) if ran else None
-        return found.ok_value if isinstance(found, Ok) else None
 
     def _stored(self, refused: ItemRejected) -> ItemRejected:
         return stored_refusal(refused, self._store, new_id=self._new_id, clock=self._clock)

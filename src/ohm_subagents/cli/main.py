@@ -14,10 +14,11 @@ from typing import Annotated, Final
 
 import typer
 
+from ohm_subagents.cli.list_commands import tasks_app
 from ohm_subagents.cli.plugin_commands import OWN, PluginCommands
 from ohm_subagents.cli.run_commands import call, run
 from ohm_subagents.cli.serve import serve
-from ohm_subagents.cli.task_commands import TASK_COMMANDS, tasks_app
+from ohm_subagents.cli.task_commands import TASK_COMMANDS
 from ohm_subagents.commands import (
     BAD_USAGE,
     HERE,

@@ -1,12 +1,11 @@
-"""The commands about kept tasks, as they are typed."""
+"""The commands about single tasks and those that run, as they are typed."""
 
 from __future__ import annotations
 
 import math
 from functools import partial
-from pathlib import Path  # noqa: TC003  typer reads the annotations
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
 import typer
 
@@ -21,17 +20,13 @@ from ohm_subagents.commands import (
     directory,
     finish,
     typed_count,
-    typed_path,
     typed_text,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ohm_subagents.store import TaskQuery
-    from ohm_subagents.views import CostKey, FleetSort
-
-_LIMIT: Final = 20
+    from ohm_subagents.views import FleetSort
 
 
 def _typed_seconds(typed: str | float) -> float:
@@ -55,96 +50,6 @@ Timeout: TypeAlias = Annotated[
         parser=_typed_seconds,
     ),
 ]
-Session: TypeAlias = Annotated[str | None, typer.Option("--session", help="Only tasks of this session.")]
-tasks_app = typer.Typer(help="List the kept tasks of every process, or export them.", rich_markup_mode=None)
-
-
-@tasks_app.callback(invoke_without_command=True)
-def tasks(
-    context: typer.Context,
-    *,
-    status: Annotated[
-        str | None,
-        typer.Option(
-            "--status",
-            help="Only tasks in this state: queued, running, succeeded, failed, cancelled; asking, stuck.",
-        ),
-    ] = None,
-    profile: Annotated[str | None, typer.Option("--profile", help="Only tasks of this subagent.")] = None,
-    session: Session = None,
-    cost: Annotated[
-        bool, typer.Option("--cost", help="Show what each task used, with all tasks below it, and the sum.")
-    ] = False,
-    by: Annotated[
-        str | None,
-        typer.Option("--by", help="Add up what all of them used, by profile, model, day or session."),
-    ] = None,
-    as_csv: Annotated[bool, typer.Option("--csv", help="With --by, as CSV.")] = False,
-    limit: Annotated[
-        int,
-        typer.Option("--limit", help="Maximum number of tasks, newest first.", metavar="<int>", parser=typed_count),
-    ] = _LIMIT,
-    cwd: Cwd = HERE,
-    config: Config = None,
-    as_json: AsJson = False,
-) -> None:
-    """List the kept tasks, newest first."""
-    if context.invoked_subcommand is not None:
-        given = (status, profile, session, cost, by, as_csv, limit, cwd, config, as_json)
-        if given != (None, None, None, False, None, False, _LIMIT, HERE, None, False):
-            complain(f"Put the options behind the word: ohm tasks {context.invoked_subcommand} <options>.")
-            raise typer.Exit(BAD_USAGE)
-        return
-    from ohm_subagents.cli.reading import read
-    from ohm_subagents.cli.tasks import print_tasks
-    from ohm_subagents.store import TaskQuery
-
-    query = TaskQuery(status=status, profile=profile, session=session)
-    if by is not None or as_csv:
-        _report(query, by, as_csv=as_csv, as_json=as_json, cwd=cwd, config=config)
-    read(partial(print_tasks, query, limit, with_cost=cost, as_json=as_json), cwd=cwd, config=config, as_json=as_json)
-
-
-def _report(query: TaskQuery, by: str | None, *, as_csv: bool, as_json: bool, cwd: Path, config: Path | None) -> None:
-    from ohm_subagents.cli.reading import read
-    from ohm_subagents.cli.report import print_costs
-    from ohm_subagents.views import COST_KEYS
-
-    wanted: CostKey | None = next((key for key in COST_KEYS if key == by), None)
-    if wanted is None:
-        said = "--csv is for a report: add --by" if by is None else f"--by is '{by}'; allowed"
-        complain(f"{said}{' ' if by is None else ': '}{', '.join(COST_KEYS)}.")
-        raise typer.Exit(BAD_USAGE)
-    if as_csv and as_json:
-        complain("--csv and --json exclude each other: type one of them.")
-        raise typer.Exit(BAD_USAGE)
-    form: Literal["table", "csv", "json"] = "csv" if as_csv else "json" if as_json else "table"
-    read(partial(print_costs, query, wanted, form), cwd=cwd, config=config, as_json=as_json)
-
-
-@tasks_app.command()
-def export(
-    *,
-    session: Session = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", help="New file to write to, readable by you alone.", metavar="<path>", parser=typed_path
-        ),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
-    with_checkpoints: Annotated[
-        bool, typer.Option("--with-checkpoints", help="Add the conversation state of each session.")
-    ] = False,
-    cwd: Cwd = HERE,
-    config: Config = None,
-) -> None:
-    """Write the kept tasks as JSON Lines, oldest first."""
-    from ohm_subagents.cli.export import Export, export_tasks
-    from ohm_subagents.cli.reading import read
-
-    wanted = Export(session=session, file=output, force=force, with_checkpoints=with_checkpoints)
-    read(partial(export_tasks, wanted), cwd=cwd, config=config)
 
 
 def task(

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ohm_subagents._orchestrator.admission import refusals
+from ohm_subagents._orchestrator.admission.new_tasks import newest_run
 from ohm_subagents._orchestrator.admission.plan import Plan, plan
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.replies import ItemRejected
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
     from ohm_subagents._config.subagents import Subagents
     from ohm_subagents._orchestrator.admission.context import AdmissionContext
     from ohm_subagents._orchestrator.call_context import CallContext
-    from ohm_subagents.contract.commands import Start, StartItem
+    from ohm_subagents._plugins.stores import Store
+    from ohm_subagents.contract.commands import Start
     from ohm_subagents.contract.ids import SessionId
-    from ohm_subagents.contract.task import Task
 
 
 def plan_all(
@@ -28,12 +29,12 @@ def plan_all(
     *,
     caller: CallContext,
     is_busy: Callable[[SessionId], bool],
-    newest: Callable[[StartItem], Task | None],
+    store: Store,
 ) -> list[Result[Plan, ItemRejected]]:
     """Plan each item of a start, or refuse it, in their order.
 
-    A session is for one task at a time: two conversations at once would each miss what the other says. `newest` returns
-    the task that an item continues.
+    A session is for one task at a time: two conversations at once would each miss what the other says. Its newest task
+    is in the store.
     """
     items, told = command.items, _unheeded(command, context.config.subagents)
     if len(items) > 1:
@@ -41,7 +42,7 @@ def plan_all(
     claimed: set[SessionId] = set()
     plans: list[Result[Plan, ItemRejected]] = []
     for item in items:
-        former = None if item.session is None else newest(item)
+        former = newest_run(store, item)
         planned, session = plan(item, context, caller=caller, former=former), item.session
         if session is not None and isinstance(planned, Ok):
             if session.id in claimed or is_busy(session.id):

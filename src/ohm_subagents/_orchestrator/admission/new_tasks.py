@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.contract.activity import Activity, maker
 from ohm_subagents.contract.ids import SessionId
+from ohm_subagents.contract.result import Ok
 from ohm_subagents.contract.task import UNAVAILABLE, Assignment, Route, Task
 
 if TYPE_CHECKING:
     from ohm_subagents._orchestrator.admission.plan import Plan
     from ohm_subagents._orchestrator.call_context import CallContext
+    from ohm_subagents._plugins.stores import Store
     from ohm_subagents.contract.commands import StartItem
     from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.replies import ItemRejected
@@ -94,6 +96,15 @@ def new_task(task_id: TaskId, admitted: Plan, now_ms: int, caller: CallContext) 
         updated_ms=now_ms,
         summary=f"Queued {profile.name}: {item.description}",
     )
+
+
+def newest_run(store: Store, item: StartItem) -> Task | None:
+    """Return the newest stored task of the session that an item continues, if any has run."""
+    if item.session is None or not item.session.resumes:
+        return None
+    ran = [task.id for task in store.session(item.session.id) if task.runs]
+    found = store.get(ran[-1]) if ran else None
+    return found.ok_value if isinstance(found, Ok) else None
 
 
 def continuing(task: Task, former: Task) -> Task:

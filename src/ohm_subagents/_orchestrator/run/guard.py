@@ -12,11 +12,10 @@ from ohm_subagents._concurrency.leavable_group import GRACE_S
 from ohm_subagents._concurrency.shared_resource import READY_WITHIN_S
 from ohm_subagents._orchestrator.run.deadlines import Deadlines
 from ohm_subagents._orchestrator.run.gate import RequestGate
-from ohm_subagents._orchestrator.run.loops import LoopWatch, Trip
+from ohm_subagents._orchestrator.run.loops import LoopWatch, Trip, went_in_circles
 from ohm_subagents._orchestrator.run.time_out import timed_out
 from ohm_subagents._plugins.backends.interface import Capability
 from ohm_subagents._plugins.backends.preparation import not_ready
-from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.events import (
     AgentEnded,
     Checkpointed,
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.run.throttle import Throttle
     from ohm_subagents._orchestrator.run.timers import Slot, Timers
     from ohm_subagents._orchestrator.spending import BudgetExceeded
+    from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.events import Guard, RequestHeld, RunEvent
     from ohm_subagents.contract.limits import LoopStep
 
@@ -226,22 +226,9 @@ class RunGuard:
             case Trip(step="finish", message=message):
                 self._finish("loop", message)
             case Trip(message=message):
-                error = OhmError(
-                    code=ErrorCode.LOOP_DETECTED,
-                    message=message,
-                    advice="The subagent went in circles; what it did until then is kept. Give it a clearer task"
-                    f"{self._polling_advice()}.",
-                )
+                error = went_in_circles(message, self._plan.item)
                 self._stop("loop", error)
                 self.ignores_output = self.error is error
-
-    def _polling_advice(self) -> str:
-        """Return where to name a tool that may repeat; a suite with a loop rule of its own has no such list."""
-        item = self._plan.item
-        if item.overrides.loop is not None:
-            return ""
-        place = "the polling list of the subagent" if item.has_settings else "subagents.loop.polling of ohm.json"
-        return f", or name a tool that is meant to repeat in {place}"
 
     def mismatched(self, error: OhmError) -> None:
         """Stop the run: another model answers than the one that was asked for."""

@@ -6,8 +6,10 @@ import json
 from typing import TYPE_CHECKING
 
 from ohm_subagents._records import dataclass
+from ohm_subagents.contract.errors import ErrorCode, OhmError
 
 if TYPE_CHECKING:
+    from ohm_subagents.contract.commands import StartItem
     from ohm_subagents.contract.limits import LoopPolicy, LoopStep
 
 
@@ -97,3 +99,15 @@ def _canonical(args: str) -> str:
         return json.dumps(json.loads(args), sort_keys=True, ensure_ascii=False)
     except (ValueError, RecursionError):
         return args
+
+
+def went_in_circles(message: str, item: StartItem) -> OhmError:
+    """Return the error of a run that was stopped for a loop."""
+    place = "the polling list of the subagent" if item.has_settings else "subagents.loop.polling of ohm.json"
+    # a suite with a loop rule of its own has no such list
+    polling = "" if item.overrides.loop is not None else f", or name a tool that is meant to repeat in {place}"
+    return OhmError(
+        code=ErrorCode.LOOP_DETECTED,
+        message=message,
+        advice=f"The subagent went in circles; what it did until then is kept. Give it a clearer task{polling}.",
+    )
