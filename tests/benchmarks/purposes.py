@@ -54,7 +54,7 @@ PURPOSES = {
     "ohm_subagents/_orchestrator/call_context.py": "guards: four clocks, loops, budgets",
     "ohm_subagents/_orchestrator/run/gate.py": "gate: overload, budgets and last words before a model request",
     "ohm_subagents/_orchestrator/run/throttle.py": "gate: overload, budgets and last words before a model request",
-    "ohm_subagents/_orchestrator/run/live.py": "the record: events applied, told to observers",
+    "ohm_subagents/_orchestrator/run/running_task.py": "the record: events applied, told to observers",
     "ohm_subagents/_orchestrator/run/inbox.py": "the record: events applied, told to observers",
     "ohm_subagents/_orchestrator/run/task_record.py": "the record: events applied, told to observers",
     "ohm_subagents/contract/activity.py": "the record: events applied, told to observers",

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.admission.context import AdmissionContext
     from ohm_subagents._orchestrator.admission.plan import Plan
     from ohm_subagents._orchestrator.run.drive import Shared
-    from ohm_subagents._orchestrator.run.live import LiveTask
+    from ohm_subagents._orchestrator.run.running_task import RunningTask
     from ohm_subagents._orchestrator.running import RunningTasks
     from ohm_subagents._plugins.stores import KeptRequests, Store
     from ohm_subagents.contract.ids import TaskId
@@ -222,7 +222,7 @@ class Answering:
         self._running.take_up(task, admitted, context, level=len(request.path), is_attached=goes_on)
         return Ok(request) if counting == given else Err(await not_open(self._store, request.id))
 
-    async def runs_here(self, task_id: TaskId) -> LiveTask | None:
+    async def runs_here(self, task_id: TaskId) -> RunningTask | None:
         """Return a task that runs here; one that waits for an answer and that no process runs is taken over first."""
         live, kept = self._running.get(task_id), self.kept
         if live is not None or kept is None or self._store.is_foreign(task_id):

@@ -13,7 +13,7 @@ from ohm_subagents.contract.task import apply
 
 if TYPE_CHECKING:
     from ohm_subagents._orchestrator.queued_prompt import QueuedPrompt
-    from ohm_subagents._orchestrator.run.live import LiveTask
+    from ohm_subagents._orchestrator.run.running_task import RunningTask
     from ohm_subagents.contract.events import Recorded
     from ohm_subagents.contract.task import Run, Status, Task
 
@@ -23,7 +23,7 @@ GOES_ON: Final = "The caller stopped waiting; the run that has taken the follow-
 TOO_LATE: Final = "The task was over before the follow-up was taken."
 
 
-def first_part(live: LiveTask) -> Task:
+def first_part(live: RunningTask) -> Task:
     """Return the task as its starter sees it: once its own prompt is answered, follow-ups change nothing."""
     task, ended = live.task, live.asked.ended
     if ended is None or (task.is_terminal and len(task.runs) == len(ended.runs)):
@@ -31,7 +31,7 @@ def first_part(live: LiveTask) -> Task:
     return _settled(live.asked, ended.runs[-1])
 
 
-def follow_up(live: LiveTask, message: QueuedPrompt) -> SendReply:
+def follow_up(live: RunningTask, message: QueuedPrompt) -> SendReply:
     """Return the state of a follow-up."""
     if message.run is not None:
         seen = _settled(message, message.run)
@@ -53,7 +53,7 @@ def follow_up(live: LiveTask, message: QueuedPrompt) -> SendReply:
     )
 
 
-def abandoned(live: LiveTask, message: QueuedPrompt) -> SendReply:
+def abandoned(live: RunningTask, message: QueuedPrompt) -> SendReply:
     """Withdraw a follow-up whose caller stopped waiting before it was answered."""
     so_far = follow_up(live, message).task
     is_taken = live.inbox.is_taken(message)

@@ -21,7 +21,7 @@ from ohm_subagents._orchestrator.excerpt import abandoned, first_part, follow_up
 from ohm_subagents._orchestrator.landing import LOOKUP, landed
 from ohm_subagents._orchestrator.observe.call import CommandCall
 from ohm_subagents._orchestrator.observe.observers import subscribed
-from ohm_subagents._orchestrator.run.live import LiveTask
+from ohm_subagents._orchestrator.run.running_task import RunningTask
 from ohm_subagents._orchestrator.waiting import WaitEnd, cancel_and_store, end_call, is_later, seconds, wait_answered
 from ohm_subagents._plugins.backends.fallback import INTERACTIVE_SDK
 from ohm_subagents._store.sessions import session_tasks
@@ -143,7 +143,7 @@ class Orchestrator:
         caller = caller.of_start(command.budget, tasks=len(plans))
         notified = (*context.host.observers(), *call.lasting, *observers)
         admitted += [self._running.enrol(planned, notified, caller) for planned in plans]
-        started = [entry for entry in admitted if isinstance(entry, LiveTask)]
+        started = [entry for entry in admitted if isinstance(entry, RunningTask)]
         usual = context.config.subagents.task_max_concurrency if command.parallel else 1
         self._running.begin(started, workers=usual if command.limit is None else command.limit)
         try:
@@ -195,7 +195,7 @@ class Orchestrator:
                             return await self._resume(task, admitted, context, call)
                         return await self._follow_up(live, command.prompt, admitted, call)
 
-    async def _follow_up(self, live: LiveTask, prompt: str, admitted: Plan, call: CommandCall) -> Reply:
+    async def _follow_up(self, live: RunningTask, prompt: str, admitted: Plan, call: CommandCall) -> Reply:
         """Make the prompt the next run of a task that is not settled, or part of its open run."""
         message = live.inbox.send(prompt, admitted)
         reply = partial(follow_up, live, message)
@@ -221,7 +221,7 @@ class Orchestrator:
         match self._running.enrol(Ok(admitted), notified, context.caller(call=call.id)):
             case ItemRejected(error=error):
                 return CommandRejected(error=error, backend=former.assignment.backend, op="send", task_id=former.id)
-            case LiveTask() as live:
+            case RunningTask() as live:
                 self._running.begin([live], workers=1)
                 try:
                     await call.wait(partial(wait_answered, [live]), [live])
@@ -257,7 +257,7 @@ class Orchestrator:
         )
 
     def _reply(self, entry: Admitted) -> ItemReply:
-        return self._accepted(first_part(entry)) if isinstance(entry, LiveTask) else entry
+        return self._accepted(first_part(entry)) if isinstance(entry, RunningTask) else entry
 
     def _accepted(self, task: Task) -> Accepted:
         return Accepted(task=task, queue_position=self._running.position(task.id) if task.status == "queued" else None)

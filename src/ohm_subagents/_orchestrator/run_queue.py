@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
-    from ohm_subagents._orchestrator.run.live import LiveTask
+    from ohm_subagents._orchestrator.run.running_task import RunningTask
 
-    Work = Callable[[LiveTask, Callable[[], None]], Awaitable[None]]
+    Work = Callable[[RunningTask, Callable[[], None]], Awaitable[None]]
 
 
 IN_STEP: Final = 100
@@ -36,7 +36,7 @@ class _Batch:
 
     __slots__ = ("is_nested", "is_offered", "running", "waiting", "workers")
 
-    def __init__(self, tasks: Iterable[LiveTask], workers: int) -> None:
+    def __init__(self, tasks: Iterable[RunningTask], workers: int) -> None:
         self.waiting = deque(tasks)
         self.is_nested = bool(self.waiting) and self.waiting[0].caller.task_id is not None  # all have one caller
         self.workers = workers
@@ -76,9 +76,9 @@ class RunQueue:
         self._ready: list[tuple[int, _Batch]] = []
         self._nested: list[tuple[int, _Batch]] = []
         self._followers: set[Callable[[], None]] = set()
-        self._slots: dict[LiveTask, _Batch] = {}
-        self._given: dict[LiveTask, _Batch] = {}
-        self._returning: dict[LiveTask, _Return] = {}
+        self._slots: dict[RunningTask, _Batch] = {}
+        self._given: dict[RunningTask, _Batch] = {}
+        self._returning: dict[RunningTask, _Return] = {}
         self._max_running = math.inf
 
     def limit(self, max_running: int | None) -> None:
@@ -86,7 +86,7 @@ class RunQueue:
         self._max_running = math.inf if max_running is None else max_running
         self._dispatch()
 
-    def put(self, tasks: Iterable[LiveTask], *, workers: int) -> None:
+    def put(self, tasks: Iterable[RunningTask], *, workers: int) -> None:
         """Let all of them run in order, at most `workers` at once.
 
         Each records that it was queued, and the parts of its call that count for nothing: its admission may tell them.
@@ -104,11 +104,11 @@ class RunQueue:
         self._offer(batch)
         self._dispatch()
 
-    def position(self, live: LiveTask) -> int | None:
+    def position(self, live: RunningTask) -> int | None:
         """Return the position in the queue, from 1; None for a task that does not wait."""
         return None if live.ticket is None else bisect_left(self._line, live.ticket) + 1
 
-    def leave(self, live: LiveTask) -> bool:
+    def leave(self, live: RunningTask) -> bool:
         """Take a task out of the queue; return whether it was in it."""
         if live.ticket is None:
             return False
@@ -128,7 +128,7 @@ class RunQueue:
             self._followers.discard(moved)
 
     @asynccontextmanager
-    async def parked(self, live: LiveTask) -> AsyncGenerator[None]:
+    async def parked(self, live: RunningTask) -> AsyncGenerator[None]:
         """Give the slot of a task that runs to another one while the context is open; then wait for one again.
 
         It comes before all that have not begun. So is the slot of the task at the root given, while that only waits for
@@ -148,7 +148,7 @@ class RunQueue:
             if one in self._given:
                 await self._come_back(one)
 
-    async def _come_back(self, live: LiveTask) -> None:
+    async def _come_back(self, live: RunningTask) -> None:
         """Wait until a task that has given its slot back has one again."""
         back = self._returning.setdefault(live, _Return())
         back.waiting += 1
@@ -160,7 +160,7 @@ class RunQueue:
             if not back.waiting and self._returning.get(live) is back:
                 del self._returning[live]
 
-    def _follow(self, root: LiveTask) -> None:
+    def _follow(self, root: RunningTask) -> None:
         """Give the slot of a task back if it only waits; if it no longer does and has none, it gets one at once."""
         if root.is_idle:
             self._give_back(root)
@@ -168,7 +168,7 @@ class RunQueue:
             self._slots[root] = batch = self._given.pop(root)
             self._take_slot(batch)
 
-    def _give_back(self, live: LiveTask) -> None:
+    def _give_back(self, live: RunningTask) -> None:
         batch = self._slots.pop(live, None)
         if batch is not None:
             self._given[live] = batch
@@ -221,7 +221,7 @@ class RunQueue:
             return heappop(self._ready)[1]
         return None
 
-    async def _run(self, live: LiveTask, batch: _Batch) -> None:
+    async def _run(self, live: RunningTask, batch: _Batch) -> None:
         is_beginning = True
 
         def begun() -> None:

@@ -11,9 +11,9 @@ from ohm_subagents._orchestrator.admission.new_tasks import continuing, new_task
 from ohm_subagents._orchestrator.observe.observers import Observers
 from ohm_subagents._orchestrator.refused_items import stored_refusal
 from ohm_subagents._orchestrator.run.drive import Driver, Shared
-from ohm_subagents._orchestrator.run.live import LiveTask, span_of
 from ohm_subagents._orchestrator.run.redaction import EventRedactor, redacted_task
 from ohm_subagents._orchestrator.run.requests import kept_requests
+from ohm_subagents._orchestrator.run.running_task import RunningTask, span_of
 from ohm_subagents._orchestrator.run.task_record import TaskRecord
 from ohm_subagents._orchestrator.run.timers import Timers
 from ohm_subagents._orchestrator.run_queue import RunQueue
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.task import Task
 
 
-Admitted: TypeAlias = LiveTask | ItemRejected
+Admitted: TypeAlias = RunningTask | ItemRejected
 """The task of an item, or why there is none."""
 
 
@@ -71,7 +71,7 @@ class RunningTasks:
             without_slot=lambda live: self._queue.parked(live),  # noqa: PLW0108  the queue needs the driver first
         )
         self._queue = RunQueue(group, driver.drive)
-        self._live: dict[TaskId, LiveTask] = {}
+        self._live: dict[TaskId, RunningTask] = {}
         self._budgets = TakenUpBudgets(store, self._live.get)
         self._watching: list[Observer] = []
         self._closed_for: str | None = None
@@ -81,7 +81,7 @@ class RunningTasks:
         """Limit the tasks that run at once, over all calls; those that run already go on."""
         self._queue.limit(max_running)
 
-    def get(self, task_id: TaskId) -> LiveTask | None:
+    def get(self, task_id: TaskId) -> RunningTask | None:
         """Return the task while it waits or runs."""
         return self._live.get(task_id)
 
@@ -125,7 +125,7 @@ class RunningTasks:
         live = self._live.get(task_id)
         return None if live is None else self._queue.position(live)
 
-    def in_line(self, first: LiveTask, show: Callable[[], None]) -> AbstractContextManager[None]:
+    def in_line(self, first: RunningTask, show: Callable[[], None]) -> AbstractContextManager[None]:
         """Call `show` now and whenever the position of `first` in the queue changes."""
         if first.ticket is None:
             return nullcontext()
@@ -161,7 +161,7 @@ class RunningTasks:
 
     def _new_task(
         self, admitted: Plan, observers: Sequence[Observer], caller: CallContext
-    ) -> Result[LiveTask, OhmError]:
+    ) -> Result[RunningTask, OhmError]:
         parent = None if caller.task_id is None else self._live.get(caller.task_id)
         if caller.task_id is not None and parent is None and self._is_cancelled(caller.task_id):
             return Err(refusals.starter_cancelled(caller.task_id))
@@ -188,14 +188,14 @@ class RunningTasks:
             self._adopt(parent, live)
         return Ok(live)
 
-    def _live_task(self, task: Task, plan: Plan, observers: Sequence[Observer], caller: CallContext) -> LiveTask:
+    def _live_task(self, task: Task, plan: Plan, observers: Sequence[Observer], caller: CallContext) -> RunningTask:
         """Return a task that is to run here, one below the level of `caller`, as one of those that do."""
         record = self._record(task, plan, observers)
         record.level = caller.level + 1
         record.ledger = caller.ledger if caller.ledger.limits(record.level) else None
         span = span_of(record.task)
         record.observers.add(*filter(None, [span]))
-        live = self._live[task.id] = LiveTask(record, plan, caller=caller, span=span)
+        live = self._live[task.id] = RunningTask(record, plan, caller=caller, span=span)
         record.on_settled = lambda: self._forget(live)
         return live
 
@@ -238,7 +238,7 @@ class RunningTasks:
         else:
             live.end(self._closed_for)
 
-    def begin(self, tasks: Sequence[LiveTask], *, workers: int) -> None:
+    def begin(self, tasks: Sequence[RunningTask], *, workers: int) -> None:
         """Queue tasks, then run them in order, at most `workers` at once."""
         self.on_begin()
         self._queue.put(tasks, workers=workers)
@@ -259,7 +259,7 @@ class RunningTasks:
         for live in tuple(self._live.values()):
             live.end(reason)
 
-    def _adopt(self, parent: LiveTask, child: LiveTask) -> None:
+    def _adopt(self, parent: RunningTask, child: RunningTask) -> None:
         """Pause the clocks of the parent, but its cap, while the child works; the child ends with it."""
         guard = parent.guard
         parent.children.append(child)
@@ -278,7 +278,7 @@ class RunningTasks:
         if guard is not None:
             guard.pause()
 
-    def _forget(self, live: LiveTask) -> None:
+    def _forget(self, live: RunningTask) -> None:
         """Forget a task that has settled or is left."""
         del self._live[live.task.id]
         live.release()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._orchestrator.admission.plan import Plan
     from ohm_subagents._orchestrator.call_context import CallContext
-    from ohm_subagents._orchestrator.run.live import LiveTask
+    from ohm_subagents._orchestrator.run.running_task import RunningTask
     from ohm_subagents._plugins.stores import Store
     from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.listed_task import ListedTask
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class TakenUpBudgets:
     """Makes the ledgers of tasks that are taken up."""
 
-    def __init__(self, store: Store, live: Callable[[TaskId], LiveTask | None]) -> None:
+    def __init__(self, store: Store, live: Callable[[TaskId], RunningTask | None]) -> None:
         """`live` returns a task that waits or runs in this process."""
         self._store = store
         self._live = live

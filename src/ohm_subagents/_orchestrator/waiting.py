@@ -20,7 +20,7 @@ from ohm_subagents.contract.result import Ok
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
-    from ohm_subagents._orchestrator.run.live import LiveTask
+    from ohm_subagents._orchestrator.run.running_task import RunningTask
     from ohm_subagents._plugins.stores import Store
     from ohm_subagents._plugins.suites.observer import Observer
     from ohm_subagents.contract.commands import Wait
@@ -50,7 +50,7 @@ async def is_later(until: Callable[[], Awaitable[object]], *, than_ms: int | Non
     return patience.cancelled_caught
 
 
-async def wait_answered(tasks: Iterable[LiveTask]) -> None:
+async def wait_answered(tasks: Iterable[RunningTask]) -> None:
     """Wait until the first prompt of every task is answered."""
     for live in tasks:
         if not live.asked.answered.is_set:
@@ -67,9 +67,9 @@ class WaitEnd(Follower):
     def __init__(
         self,
         command: Wait,
-        live: Iterable[LiveTask],
+        live: Iterable[RunningTask],
         store: Store,
-        running: Callable[[TaskId], LiveTask | None],
+        running: Callable[[TaskId], RunningTask | None],
     ) -> None:
         """`running` finds a task that runs here by now."""
         self._command = command
@@ -142,7 +142,7 @@ class WaitEnd(Follower):
         return self._has_begun and not task.is_terminal and any(one.id == task.id for one in self._store.recent())
 
 
-async def cancel_and_store(live: LiveTask, reason: str, store: Store) -> None:
+async def cancel_and_store(live: RunningTask, reason: str, store: Store) -> None:
     """Record a task as cancelled at once, then stop its run when that is stored: to unwind it takes longer."""
     live.record.settle(Cancelled(reason=reason))
     try:
@@ -152,7 +152,7 @@ async def cancel_and_store(live: LiveTask, reason: str, store: Store) -> None:
         live.stop()
 
 
-def end_call(started: Iterable[LiveTask], observers: Iterable[Observer], *, background: bool = False) -> None:
+def end_call(started: Iterable[RunningTask], observers: Iterable[Observer], *, background: bool = False) -> None:
     """End a call: cancel what it waited for in vain, and notify its observers no more of tasks that go on."""
     for live in started:
         if not (background or live.asked.answered.is_set):

@@ -13,7 +13,7 @@ from ohm_subagents._terminal.prompts import answer_command, unbroken
 from ohm_subagents._terminal.terminal import is_terminal, prose_lines
 from ohm_subagents._views.cells import one_line, wrap, wrapped
 from ohm_subagents._views.live_task import LiveTask, with_patience
-from ohm_subagents._views.screen import screen_lines, total_line
+from ohm_subagents._views.screen import screen_lines, sum_line
 from ohm_subagents._views.spans import painted
 from ohm_subagents._views.theme import PLAIN
 from ohm_subagents._views.tree import SPINNER, SPINNER_FRAME_MS
@@ -128,7 +128,7 @@ class Board:
     def sum_line(self, width: int) -> str:
         """Return what the tasks came to so far, without colours; empty for one."""
         tasks = with_patience(self.tasks)
-        return "" if len(tasks) < 2 else total_line(tasks, now_ms=system_clock(), width=width, theme=PLAIN)
+        return "" if len(tasks) < 2 else sum_line(tasks, now_ms=system_clock(), width=width, theme=PLAIN)
 
     def move(self, step: int) -> None:
         """Choose the next task, or the one before."""

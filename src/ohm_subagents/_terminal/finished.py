@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from ohm_subagents._app.sources import system_clock
 from ohm_subagents._terminal.terminal import is_terminal, print_prose, print_styled, width
 from ohm_subagents._views.live_task import LiveTask, with_patience
-from ohm_subagents._views.live_tree import brief_lines, task_block, task_line
-from ohm_subagents._views.screen import left_of, total_line
+from ohm_subagents._views.live_tree import brief_lines, task_block, title_line
+from ohm_subagents._views.screen import left_of, sum_line
 from ohm_subagents._views.theme import PLAIN
 
 if TYPE_CHECKING:
@@ -55,14 +55,14 @@ def print_batch(
     for one in told:
         said = one.task.output or one.task.text.strip()
         if said or one.task.is_terminal or len(told) == 1:
-            print_styled("\n" + task_line(one, now_ms=now_ms, width=columns, theme=theme) if len(told) > 1 else "")
+            print_styled("\n" + title_line(one, now_ms=now_ms, width=columns, theme=theme) if len(told) > 1 else "")
         if said:
             print_prose(said)
         after(one.task)
 
 
 def _sum(tasks: Sequence[LiveTask], width: int, theme: Theme) -> str:
-    return total_line(tasks, now_ms=system_clock(), width=width, theme=theme)
+    return sum_line(tasks, now_ms=system_clock(), width=width, theme=theme)
 
 
 def _block(top: LiveTask, below: Sequence[LiveTask], width: int, theme: Theme) -> list[str]:

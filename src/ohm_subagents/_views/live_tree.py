@@ -55,7 +55,7 @@ def task_block(
     inner = max(MIN_WIDTH, width - len(indent)) - PREFIX
     last = _last(live, now_ms, inner, min(_SAID_LINES, max(1, (height - 1) // 2)))
     room = height - 1 - len(last)
-    title = task_line(live, now_ms=now_ms, width=width, theme=theme, is_chosen=is_chosen, with_left=with_left)
+    title = title_line(live, now_ms=now_ms, width=width, theme=theme, is_chosen=is_chosen, with_left=with_left)
     prompt = [] if _asked_again(live.task) in title else _prompt(live.task, inner, min(_PROMPT_LINES, room // 3))
     blocks = [*([prompt] if prompt else []), *_rows(live, now_ms, room - len(prompt)), last]
     lines = [title]
@@ -66,7 +66,7 @@ def task_block(
     return lines
 
 
-def task_line(
+def title_line(
     live: LiveTask, *, now_ms: int, width: int, theme: Theme, is_chosen: bool = False, with_left: bool = True
 ) -> str:
     """Draw the title of a task; while it works with its time, tool calls, tokens, cost and what is left."""

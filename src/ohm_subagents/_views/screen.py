@@ -46,7 +46,7 @@ def screen_lines(
     active = sum(not one.task.is_terminal for one in shown)
     spare = (height - 1 - len(shown) - (len(shown) < len(tasks))) // max(1, active)
     with_kind = len({one.task.assignment.profile for one in tasks}) > 1
-    lines = [total_line(tasks, now_ms=now_ms, width=max(MIN_WIDTH, width), theme=theme)]
+    lines = [sum_line(tasks, now_ms=now_ms, width=max(MIN_WIDTH, width), theme=theme)]
     trees = {one.task.id for one in shown if spare > 1 and not one.task.is_terminal}
     others = [one for one in shown if one.task.id not in trees]
     with_left = not left_of(tasks)  # else the first line tells it
@@ -81,7 +81,7 @@ def _blocks(
     return blocks
 
 
-def total_line(tasks: Sequence[LiveTask], *, now_ms: int, width: int, theme: Theme) -> str:
+def sum_line(tasks: Sequence[LiveTask], *, now_ms: int, width: int, theme: Theme) -> str:
     """Draw how many tasks there are of each kind, what they have used and taken in all, and what is left for them.
 
     Where there is no room for all of that, tokens and calls go first, then the time and the numbers of those that

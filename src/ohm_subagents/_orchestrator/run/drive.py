@@ -12,7 +12,7 @@ from ohm_subagents._orchestrator.run.approvals import Approvals
 from ohm_subagents._orchestrator.run.guard import RunGuard
 from ohm_subagents._orchestrator.run.held import box_of, run_held
 from ohm_subagents._orchestrator.run.parking import lineage, parked
-from ohm_subagents._orchestrator.run.results import checked_answer, failure_of, raised_in
+from ohm_subagents._orchestrator.run.results import checked_result, failure_of, raised_in
 from ohm_subagents._orchestrator.run.run_backends import RunBackends
 from ohm_subagents._orchestrator.run.run_request import assembled, run_request
 from ohm_subagents._orchestrator.run.sink import RunSink
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from ohm_subagents._orchestrator.admission.plan import Plan
     from ohm_subagents._orchestrator.queued_prompt import QueuedPrompt
-    from ohm_subagents._orchestrator.run.live import LiveTask
     from ohm_subagents._orchestrator.run.parking import Slot
     from ohm_subagents._orchestrator.run.requests import Requests
+    from ohm_subagents._orchestrator.run.running_task import RunningTask
     from ohm_subagents._orchestrator.run.throttle import Throttle
     from ohm_subagents._orchestrator.run.timers import Timers
     from ohm_subagents._plugins.backends.interface import RunOutput
@@ -66,7 +66,7 @@ class Driver:
         self._timers = timers
         self._backends = RunBackends(self._pool, self._throttle)
 
-    async def drive(self, live: LiveTask, begun: Callable[[], None]) -> None:
+    async def drive(self, live: RunningTask, begun: Callable[[], None]) -> None:
         """Run a task to its end, which its record tells; `begun` is called when its first run begins."""
         try:
             if not live.task.is_terminal:  # else it was cancelled at the last moment
@@ -79,7 +79,7 @@ class Driver:
         finally:
             live.record.abandon(OWNER_CLOSED, settled=live.asked.outcome or OWNER_CLOSED)
 
-    async def _drain(self, live: LiveTask, begun: Callable[[], None]) -> None:
+    async def _drain(self, live: RunningTask, begun: Callable[[], None]) -> None:
         """Run each prompt of the inbox, then settle the task.
 
         A run that did not hand in the answer that its profile demands is followed by one that asks for it, and one
@@ -102,9 +102,9 @@ class Driver:
                 live.record.add(DiagnosticRaised(diagnostic=not_mended(ended)))
                 ended = outcome
             elif isinstance(ended, Succeeded) and _lands(prompt.plan):
-                from ohm_subagents._orchestrator.run.landing import landed  # noqa: PLC0415  most work stays where it is
+                from ohm_subagents._orchestrator.run.landing import land_after_run  # noqa: PLC0415  most work stays where it is
 
-                await landed(live, prompt.plan, self._approvals(live, prompt.plan))
+                await land_after_run(live, prompt.plan, self._approvals(live, prompt.plan))
             live.inbox.answer(prompt)
             if live.asked.outcome is None:
                 live.asked.outcome = ended
@@ -113,7 +113,7 @@ class Driver:
                 live.record.add(DiagnosticRaised(diagnostic=failed))
         live.record.settle(live.asked.outcome or OWNER_CLOSED)
 
-    async def _run(self, live: LiveTask, prompt: QueuedPrompt, begun: Callable[[], None]) -> Outcome:
+    async def _run(self, live: RunningTask, prompt: QueuedPrompt, begun: Callable[[], None]) -> Outcome:
         """Give one prompt to its backend under a guard, and record the outcome."""
         plan = prompt.plan
         current_context.set(live.context)  # of the work of this task alone
@@ -159,7 +159,7 @@ class Driver:
                 live.record.cut_run(outcome)
         return outcome
 
-    def _approvals(self, live: LiveTask, plan: Plan) -> Approvals:
+    def _approvals(self, live: RunningTask, plan: Plan) -> Approvals:
         """Return what asks for a run of this plan."""
         return Approvals(
             live.record,
@@ -170,7 +170,9 @@ class Driver:
             later=None if plan.sourced is None else plan.sourced.tools,
         )
 
-    async def _ask(self, live: LiveTask, prompt: QueuedPrompt, guard: RunGuard) -> Result[RunOutput, OhmError] | None:
+    async def _ask(
+        self, live: RunningTask, prompt: QueuedPrompt, guard: RunGuard
+    ) -> Result[RunOutput, OhmError] | None:
         """Call the backend once; a raising one fails its own run only. None if the run was stopped in time."""
         refused = guard.begin()
         if refused is not None:
@@ -198,7 +200,7 @@ class Driver:
         return None if guard.ignores_output else result
 
     async def _answer(
-        self, live: LiveTask, prompt: QueuedPrompt, guard: RunGuard, sink: RunSink, lease: Lease
+        self, live: RunningTask, prompt: QueuedPrompt, guard: RunGuard, sink: RunSink, lease: Lease
     ) -> Result[RunOutput, OhmError]:
         plan = self._backends.with_model(prompt.plan)
         backend = await self._backends.opened(plan, live, prompt, guard, lease)
@@ -215,7 +217,7 @@ class Driver:
         text = await assembled(prompt, live.inbox.notices)
         request = run_request(live, plan, text, guard, sink, box=held.ok_value)
         answer: object = await run_held(backend.ok_value, request, sink)
-        return checked_answer(live, prompt, answer)
+        return checked_result(live, prompt, answer)
 
 
 def _lands(plan: Plan) -> bool:

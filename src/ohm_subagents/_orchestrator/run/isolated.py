@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from ohm_subagents._orchestrator.run.guard import RunGuard
-    from ohm_subagents._orchestrator.run.live import LiveTask
+    from ohm_subagents._orchestrator.run.running_task import RunningTask
     from ohm_subagents._plugins.backends.gate import Gate, Grant, RequestNeed
     from ohm_subagents._plugins.backends.interface import Backend, RunOutput
     from ohm_subagents._plugins.backends.request import RunRequest
@@ -60,7 +60,7 @@ class IsolatedBackend:
         workspaces: GitWorkspaces,
         cloning: Cloning,
         *,
-        live: LiveTask,
+        live: RunningTask,
         former: Task | None,
         guard: RunGuard,
     ) -> None:

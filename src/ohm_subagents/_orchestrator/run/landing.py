@@ -13,13 +13,13 @@ from ohm_subagents.workspaces import Landings
 if TYPE_CHECKING:
     from ohm_subagents._orchestrator.admission.plan import Plan
     from ohm_subagents._orchestrator.run.approvals import Approvals
-    from ohm_subagents._orchestrator.run.live import LiveTask
+    from ohm_subagents._orchestrator.run.running_task import RunningTask
     from ohm_subagents.contract.diagnostics import Severity
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.workspace import Landing
 
 
-async def landed(live: LiveTask, plan: Plan, approvals: Approvals) -> None:
+async def land_after_run(live: RunningTask, plan: Plan, approvals: Approvals) -> None:
     """Land the work of a task, all of it or none, and record what came of it. It takes no answer away.
 
     With `ask`, somebody has to agree before.
@@ -44,12 +44,12 @@ async def landed(live: LiveTask, plan: Plan, approvals: Approvals) -> None:
     live.record.add(replace(kept, landed=done.landed, conflicts=done.reasons))
 
 
-async def _landing(live: LiveTask, plan: Plan) -> Result[Landing, OhmError]:
+async def _landing(live: RunningTask, plan: Plan) -> Result[Landing, OhmError]:
     landings = Landings.of(plan.spec.env)
     if isinstance(landings, Err):
         return landings
     return await landings.ok_value.land(plan.spec.cwd, live.task.id)
 
 
-def _tell(live: LiveTask, message: str, *, severity: Severity = "warning") -> None:
+def _tell(live: RunningTask, message: str, *, severity: Severity = "warning") -> None:
     live.record.add(DiagnosticRaised(diagnostic=Diagnostic(subject="workspace", message=message, severity=severity)))

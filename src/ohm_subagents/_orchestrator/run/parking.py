@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
     from contextlib import AbstractAsyncContextManager
 
-    from ohm_subagents._orchestrator.run.live import LiveTask
+    from ohm_subagents._orchestrator.run.running_task import RunningTask
 
-    Slot = Callable[[LiveTask], AbstractAsyncContextManager[None]]
+    Slot = Callable[[RunningTask], AbstractAsyncContextManager[None]]
 
 
 @asynccontextmanager
-async def parked(live: LiveTask, without_slot: Slot) -> AsyncGenerator[None]:
+async def parked(live: RunningTask, without_slot: Slot) -> AsyncGenerator[None]:
     """Stop the clocks of a task and of those above it, and give its slot back, while this is open."""
     guards = [one.guard for one in lineage(live) if one.guard is not None]
     ledger, now = live.caller.ledger, loop_clock()
@@ -34,7 +34,7 @@ async def parked(live: LiveTask, without_slot: Slot) -> AsyncGenerator[None]:
         live.record.tell_remaining()
 
 
-def lineage(live: LiveTask) -> tuple[LiveTask, ...]:
+def lineage(live: RunningTask) -> tuple[RunningTask, ...]:
     """Return a task that runs here with those above it, the root first."""
     found = [live]
     while (parent := found[-1].parent) is not None:

@@ -19,11 +19,11 @@ from ohm_subagents.contract.truncation import shortened
 
 if TYPE_CHECKING:
     from ohm_subagents._orchestrator.queued_prompt import QueuedPrompt
-    from ohm_subagents._orchestrator.run.live import LiveTask
+    from ohm_subagents._orchestrator.run.running_task import RunningTask
     from ohm_subagents.contract.outcome import Outcome
 
 
-def checked_answer(live: LiveTask, prompt: QueuedPrompt, answer: object) -> Result[RunOutput, OhmError]:
+def checked_result(live: RunningTask, prompt: QueuedPrompt, answer: object) -> Result[RunOutput, OhmError]:
     """Return the checked result; of an answer that cannot be recorded, the text is kept."""
     try:
         result = checked_output(answer, live.record.redact)
@@ -45,14 +45,14 @@ def checked_answer(live: LiveTask, prompt: QueuedPrompt, answer: object) -> Resu
             return result
 
 
-def failure_of(error: OhmError, live: LiveTask) -> Outcome:
+def failure_of(error: OhmError, live: RunningTask) -> Outcome:
     """Return the outcome of a run that ended with an error; that of a cancelled one is no failure."""
     if error.code == ErrorCode.TASK_ABORTED:
         return Cancelled(reason=error.message)
     return Failed(error=replace(bounded(error, live.record.redact), task_id=live.task.id))
 
 
-def raised_in(live: LiveTask, error: BaseException) -> OhmError:
+def raised_in(live: RunningTask, error: BaseException) -> OhmError:
     """Return the error of a run, or of a task, in which something was raised."""
     if isinstance(error, anyio.get_cancelled_exc_class()):
         return crash_of(live, "something that it waited for was cancelled")
@@ -60,7 +60,7 @@ def raised_in(live: LiveTask, error: BaseException) -> OhmError:
     return crash_of(live, error_text(error))
 
 
-def crash_of(live: LiveTask, detail: str) -> OhmError:
+def crash_of(live: RunningTask, detail: str) -> OhmError:
     """Return the error of a backend that broke the rules of its interface."""
     cut = shortened(live.record.redact(detail), 260)
     message = f"Task {live.task.id} backend failed: {cut}"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.queued_prompt import QueuedPrompt
     from ohm_subagents._orchestrator.run.guard import RunGuard
     from ohm_subagents._orchestrator.run.isolated import IsolatedBackend
-    from ohm_subagents._orchestrator.run.live import LiveTask
+    from ohm_subagents._orchestrator.run.running_task import RunningTask
     from ohm_subagents._orchestrator.run.throttle import Throttle
     from ohm_subagents._plugins.backends.interface import Backend
     from ohm_subagents._plugins.backends.pool import BackendPool, Lease, Opened
@@ -38,7 +38,7 @@ class RunBackends:
         self._passed: PassedCommands | None = None
 
     async def opened(
-        self, plan: Plan, live: LiveTask, prompt: QueuedPrompt, guard: RunGuard, lease: Lease
+        self, plan: Plan, live: RunningTask, prompt: QueuedPrompt, guard: RunGuard, lease: Lease
     ) -> Result[Backend, OhmError]:
         """Return the backend that gives the prompt to the one of the plan, or why there can be none."""
         opened = await self._ready(plan, lease, guard)
@@ -78,7 +78,7 @@ class RunBackends:
         return self._passed
 
     def _isolated(
-        self, backend: Backend, live: LiveTask, plan: Plan, cloning: Cloning, guard: RunGuard
+        self, backend: Backend, live: RunningTask, plan: Plan, cloning: Cloning, guard: RunGuard
     ) -> Result[IsolatedBackend, OhmError]:
         """Return the backend for a run in a clone, or why there can be none."""
         from ohm_subagents._orchestrator.run.isolated import IsolatedBackend  # noqa: PLC0415  most runs have no clone

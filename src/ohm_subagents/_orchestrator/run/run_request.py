@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.run.budget_notices import BudgetNotices
     from ohm_subagents._orchestrator.run.gate import RequestGate
     from ohm_subagents._orchestrator.run.guard import RunGuard
-    from ohm_subagents._orchestrator.run.live import LiveTask
+    from ohm_subagents._orchestrator.run.running_task import RunningTask
     from ohm_subagents._orchestrator.run.sink import RunSink
     from ohm_subagents._plugins.suites.tool import Tool, ToolCall, ToolResult
     from ohm_subagents.contract.ids import SessionId
@@ -46,7 +46,7 @@ async def assembled(prompt: QueuedPrompt, notices: BudgetNotices | None) -> str:
 
 
 def run_request(
-    live: LiveTask, plan: Plan, text: str, guard: RunGuard, sink: RunSink, *, box: Box | None
+    live: RunningTask, plan: Plan, text: str, guard: RunGuard, sink: RunSink, *, box: Box | None
 ) -> RunRequest:
     """Return the request of the open run."""
     task = live.task

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._orchestrator.admission.sourced_tools import SourcedTools
     from ohm_subagents._orchestrator.run.guard import RunGuard
-    from ohm_subagents._orchestrator.run.live import LiveTask
+    from ohm_subagents._orchestrator.run.running_task import RunningTask
     from ohm_subagents._plugins.backends.interface import Backend, RunOutput
     from ohm_subagents._plugins.backends.request import RunRequest, RunSpec
     from ohm_subagents._plugins.backends.sink import Sink
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 class SourcedBackend:
     """A backend for one run, which asks the sources for tools where the run works. No clock counts meanwhile."""
 
-    def __init__(self, backend: Backend, sourced: SourcedTools, *, live: LiveTask, guard: RunGuard) -> None:
+    def __init__(self, backend: Backend, sourced: SourcedTools, *, live: RunningTask, guard: RunGuard) -> None:
         self._backend = backend
         self._sourced = sourced
         self._live = live
@@ -52,7 +52,7 @@ class SourcedBackend:
         return await self._backend.run(replace(request, spec=spec), sink)
 
 
-async def with_sourced_tools(request: RunRequest, sourced: SourcedTools, live: LiveTask) -> RunSpec:
+async def with_sourced_tools(request: RunRequest, sourced: SourcedTools, live: RunningTask) -> RunSpec:
     """Return the spec with the tools that the sources have now; what they lack is a diagnostic of the task."""
     need = ToolNeed(task_id=live.task.id, gives=sourced.tools.gives, settled=live.settled.wait, box=request.box)
     spec = request.spec

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.task import Task
 
 
-def _model_of(live: ref[LiveTask]) -> ModelPattern | None:
+def _model_of(live: ref[RunningTask]) -> ModelPattern | None:
     """Return the model of a task that is not over; None where that is not known."""
     found = live()
     return None if found is None else found.model()
@@ -43,7 +43,7 @@ def span_of(task: Task) -> TaskSpan | None:
     return task_span(task)
 
 
-class LiveTask:
+class RunningTask:
     """A task that is not over: its record, its inbox, and the work that drives it.
 
     Fields:
@@ -98,8 +98,8 @@ class LiveTask:
         self.label = plan.label
         self.clone = caller.clone
         self.is_taken_up = False
-        self.children: list[LiveTask] = []
-        self.parent: LiveTask | None = None
+        self.children: list[RunningTask] = []
+        self.parent: RunningTask | None = None
         self.guard: RunGuard | None = None
         self.ticket: int | None = None
         self.work: TaskHandle[None] | None = None
