@@ -9,7 +9,7 @@ from ohm_subagents._lazy import lazy_names
 from ohm_subagents._views.projection import project_task as task_envelope
 
 if TYPE_CHECKING:
-    from ohm_subagents._views.account import remaining_text, total_line, used_text
+    from ohm_subagents._views.account import account_now, remaining_text, total_line, used_text
     from ohm_subagents._views.answer import assistant_text
     from ohm_subagents._views.call_line import call_line
     from ohm_subagents._views.cells import cells, fit, one_line, preview_lines, printable, printable_json, wrap, wrapped
@@ -73,6 +73,7 @@ __all__ = [
     "Transcript",
     "View",
     "Wording",
+    "account_now",
     "activity",
     "age_text",
     "answer_text",
@@ -142,7 +143,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "_views.account": "remaining_text total_line used_text",
+        "_views.account": "account_now remaining_text total_line used_text",
         "_views.answer": "assistant_text",
         "_views.call_line": "call_line",
         "_views.changes": "changes_text",

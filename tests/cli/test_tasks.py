@@ -6,6 +6,7 @@ import json
 import re
 import sqlite3
 from contextlib import closing
+from decimal import Decimal
 from functools import partial
 
 import pytest
@@ -13,7 +14,19 @@ from anyio import to_thread
 from store_tasks import Clock, Hand, opened
 
 from ohm_subagents.commands import system_clock
-from ohm_subagents.contract import AnswerAwaited, Envelope, Failed, OhmError, Request
+from ohm_subagents.contract import (
+    AccountCharged,
+    AnswerAwaited,
+    Budget,
+    Envelope,
+    Failed,
+    OhmError,
+    Remaining,
+    Request,
+    StartBudget,
+    Usage,
+    UsageAdded,
+)
 
 LINE = re.compile(
     r"(\S) (task_\S+) Finder · (.*?) · ([\w ]+)(?:, (\S+ \d+|elsewhere))? · (\d+)s ago(?: · ([\d.]+)s)?(?: · (.*))?"
@@ -336,3 +349,28 @@ def test_what_tasks_used_is_added_up(ohm) -> None:
     assert json.loads(ohm("tasks", "--by", "model", "--json").stdout)[0]["tasks"] == 2
     assert ohm("tasks", "--by", "name").stderr == "--by is 'name'; allowed: profile, model, day, session.\n"
     assert ohm("tasks", "--csv").stderr == "--csv is for a report: add --by profile, model, day, session.\n"
+
+
+@pytest.mark.anyio
+async def test_what_is_left_of_a_shared_budget_is_that_of_now_in_every_view(ohm) -> None:
+    clock = Clock(system_clock())
+    start = StartBudget(id="start_1", budget=Budget(cost_usd=Decimal(5)))
+
+    def spent(cost: str, left: str):
+        charged = AccountCharged(remaining=Remaining(cost_usd=Decimal(left)))
+        return UsageAdded(usage=Usage(requests=1, cost_usd=Decimal(cost))), charged
+
+    async with opened("sqlite", ohm.root / "config", clock) as store:
+        hand = Hand(store, clock)
+        hand.started("task_stale", *spent("0.1", "4.9"), shares=start)
+        hand.started("task_below", *spent("0.1", "4.8"), parent="task_stale")
+        hand.started("task_tight", *spent("0.1", "0.2"), shares=start)
+        hand.settled("task_over", *spent("1", "3.8"), shares=start)
+        await store.flush()
+        wanted = (["tasks", "--cost"], ["top"], ["task", "task_stale"], ["task", "task_over"])
+        told = [(await to_thread.run_sync(ohm, *words)).stdout.splitlines() for words in wanted]
+    left = {line.split()[1]: line.partition("left: ")[2].split(" ")[0] for line in told[0][:-1]}
+    assert left == {"task_over": "", "task_tight": "$0.2000", "task_below": "$3.8000", "task_stale": "$3.8000"}
+    assert [line.split().count("$3.8000") for line in told[1] if "task_stale" in line] == [1]
+    assert "left          $3.8000" in told[2]
+    assert "left at end   $3.8000" in told[3]

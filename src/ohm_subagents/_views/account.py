@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
 
 from ohm_subagents._views.quantities import cost_text, counted, duration_text
+from ohm_subagents.contract.account import Remaining
 from ohm_subagents.contract.envelope_parts import RemainingBlock, UsageBlock, UsageCounts
+from ohm_subagents.contract.listed_task import ListedTask
 from ohm_subagents.contract.usage import NOTHING_USED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from ohm_subagents.contract.account import Account
-    from ohm_subagents.contract.listed_task import ListedTask
     from ohm_subagents.contract.task import Task
     from ohm_subagents.contract.usage import Usage
 
@@ -55,6 +57,40 @@ def remaining_block(task: Task) -> RemainingBlock | None:
     )
 
 
+def account_now(
+    task: Task, *, parent: Account | None = None, together: Iterable[Task | ListedTask] = ()
+) -> Account | None:
+    """Return the account of a task that works with what is left of its budgets now: others have spent of them since.
+
+    `parent` is the account, as it is now, of the task that has started it; `together` are all tasks of its start
+    (`TaskQuery.start`), the ones that have settled too.
+    """
+    account, shares = task.activity.account, task.assignment.shares
+    if account is None or account.remaining is None or task.is_terminal:
+        return account
+    left = account.remaining
+    if parent is not None and parent.remaining is not None:
+        left = _least(left, parent.remaining)
+    if shares is not None:
+        spent = (one.tree_usage if isinstance(one, ListedTask) else one.activity.tree_usage for one in together)
+        all_used, whole = sum(spent, NOTHING_USED), shares.budget
+        rests = {
+            "requests": (whole.requests, all_used.requests),
+            "tokens": (whole.tokens, all_used.input_tokens + all_used.output_tokens),
+            "cost_usd": (whole.cost_usd, all_used.cost_usd or 0),
+            "tool_calls": (whole.tool_calls, all_used.tool_calls),
+        }
+        known: dict[str, Any] = {name: max(0, most - used) for name, (most, used) in rests.items() if most is not None}
+        left = _least(left, Remaining(**known))
+    return replace(account, remaining=left)
+
+
+def _least(own: Remaining, around: Remaining) -> Remaining:
+    """Return the smaller one of each rest that the own budgets have."""
+    pairs = {each.name: (getattr(own, each.name), getattr(around, each.name)) for each in fields(own)}
+    return replace(own, **{name: min(pair) for name, pair in pairs.items() if None not in pair})
+
+
 def used_text(usage: Usage) -> str:
     """Write cost, requests, tokens and tool calls, each only where there are any; empty if there are none."""
     parts = [] if usage.cost_usd is None else [cost_text(usage.cost_usd)]
@@ -85,10 +121,10 @@ def remaining_parts(account: Account | None, *, at_ms: int) -> list[str]:
 
 
 def cost_text_of(task: ListedTask, *, now_ms: int) -> str:
-    """Write what a task used itself, with tasks below it that used something, and what is left of its budgets."""
+    """Write what a task used itself, with what is below it, and while it works what is left of its budgets."""
     own = used_text(task.usage) or "nothing used"
     used = own if task.tree_usage is task.usage else f"own: {own} · tree: {used_text(task.tree_usage)}"
-    left = remaining_text(task.account, at_ms=now_ms if task.ended_ms is None else task.ended_ms)
+    left = "" if task.is_terminal else remaining_text(task.account, at_ms=now_ms)
     return f"{used} · left: {left}" if left else used
 
 

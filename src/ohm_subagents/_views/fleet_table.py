@@ -157,7 +157,7 @@ def _written(row: FleetRow, now_ms: int, *, is_patient: bool, with_left: bool) -
     concern = None if row.work is None else concern_of(row.work, now_ms=now_ms, is_patient=is_patient)
     task, used = row.task, row.task.tree_usage
     taken_ms = elapsed_ms(task, now_ms=now_ms)
-    left = remaining_parts(task.account, at_ms=now_ms if task.ended_ms is None else task.ended_ms)
+    left = [] if task.is_terminal else remaining_parts(task.account, at_ms=now_ms)
     return (
         state_mark(task.status, concern, elapsed_ms=taken_ms)[1],
         one_line(row.short_id or task.id),

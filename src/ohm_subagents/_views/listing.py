@@ -111,8 +111,8 @@ def _facts(task: Task, now_ms: int, where: str) -> Iterator[tuple[str, str]]:
         yield "usage", used
     if task.activity.tree_usage is not task.activity.usage:
         yield "with below", used_text(task.activity.tree_usage)
-    if left := remaining_text(task.activity.account, at_ms=task.updated_ms):
-        yield "left", left
+    if left := remaining_text(task.activity.account, at_ms=task.updated_ms if task.is_terminal else now_ms):
+        yield "left at end" if task.is_terminal else "left", left
     if task.stopped_by is not None:
         yield "stopped by", task.stopped_by + _since_progress(task)
     yield from _results(task)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
 from ohm_subagents.commands import directory, finish, system_clock, with_store
 from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.store import TaskQuery, event_to_json
-from ohm_subagents.views import CONCERNS, concern_of, patient_tasks
+from ohm_subagents.views import CONCERNS, account_now, concern_of, patient_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from ohm_subagents.config import OhmConfig
-    from ohm_subagents.contract import ListedTask, OhmError, Recorded, Result, Task
+    from ohm_subagents.contract import Account, ListedTask, OhmError, Recorded, Result, Task
     from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.store import Store
     from ohm_subagents.views import Concern
@@ -66,6 +66,32 @@ def concerns_in(store: Store) -> dict[TaskId, Concern]:
             concern = concern_of(task, now_ms=system_clock(), is_patient=task.id in patient)
             concerns |= {task.id: concern} if concern else {}
     return concerns
+
+
+class Accounts:
+    """Reads what is left now of the budgets of tasks at work: others that share them have spent of them since."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._starts: dict[str, list[ListedTask]] = {}
+
+    def of(self, task: Task) -> Account | None:
+        """Return the account of a task; of one that has settled as it was at its end."""
+        account, shares, parent = task.activity.account, task.assignment.shares, task.assignment.parent
+        if account is None or account.remaining is None or task.is_terminal:
+            return account
+        above = Err(None) if parent is None else self._store.get(parent)
+        return account_now(
+            task,
+            parent=self.of(above.ok_value) if isinstance(above, Ok) else None,
+            together=() if shares is None else self._started(shares.id),
+        )
+
+    def _started(self, start: str) -> list[ListedTask]:
+        if start not in self._starts:
+            found = self._store.list(TaskQuery(start=start))
+            self._starts[start] = [one.ok_value for one in found if isinstance(one, Ok)]
+        return self._starts[start]
 
 
 def event_fields(recorded: Recorded) -> dict[str, JsonValue]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from ohm_subagents.cli.reading import STUCK, event_fields, owner_of
+from ohm_subagents.cli.reading import STUCK, Accounts, event_fields, owner_of
 from ohm_subagents.commands import (
     SUCCESS,
     TASK_FAILED,
@@ -85,6 +86,7 @@ async def tree(file: Path | None, task: Task, store: Store, config: OhmConfig) -
 
     `file` is the ohm.json that was typed in place of the user's.
     """
+    task = replace(task, activity=replace(task.activity, account=Accounts(store).of(task)))
     below = [*islice(_below(task.id, store, 1), _MOST_BELOW)]
     columns = width() if is_terminal() else sys.maxsize
     facts = task_fact_lines(task, now_ms=system_clock(), where=owner_of(task, store), width=columns)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, get_args
 
-from ohm_subagents.cli.reading import STUCK, concerns_in, listed, owner_of
+from ohm_subagents.cli.reading import STUCK, Accounts, concerns_in, listed, owner_of
 from ohm_subagents.commands import (
     BAD_USAGE,
     NOTHING_KEPT,
@@ -60,8 +61,9 @@ async def print_tasks(
         kept = store.count(TaskQuery())
         print_text(_without(query, kept, store) if kept else f"No tasks are kept in '{store.place}'.")
     concerns = concerns_in(store) if any(task.status == "running" for task in shown) else {}
+    accounts = Accounts(store) if with_cost else None
     for task in shown:
-        _print_listed(task, store, concerns.get(task.id), with_cost=with_cost)
+        _print_listed(task, store, concerns.get(task.id), accounts)
     if shown and with_cost:
         print_text("\n".join(wrap(total_line(shown), width() if is_terminal() else sys.maxsize)))
     if any(concerns.get(task.id) == "stuck" for task in shown):
@@ -93,11 +95,14 @@ def _without(query: TaskQuery, kept: int, store: Store) -> str:
     return f"No task in '{store.place}' has {wanted} (kept there: {kept})."
 
 
-def _print_listed(task: ListedTask, store: Store, concern: Concern | None, *, with_cost: bool) -> None:
+def _print_listed(task: ListedTask, store: Store, concern: Concern | None, accounts: Accounts | None) -> None:
+    """Print a task; with `accounts` its usage and what is left for it."""
+    with_cost = accounts is not None
     found = None if task.status == "queued" else store.get(task.id)
     whole = found.ok_value if isinstance(found, Ok) else None
     now_ms, state, why = system_clock(), "", ""
     if whole is not None:
+        task = task if accounts is None else replace(task, account=accounts.of(whole))
         state = state_text(whole, concern, now_ms=now_ms)
         why = (
             ""

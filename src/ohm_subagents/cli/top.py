@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import signal
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from ohm_subagents.cli.reading import owner_of
+from ohm_subagents.cli.reading import Accounts, owner_of
 from ohm_subagents.commands import (
     NOTHING_KEPT,
     SUCCESS,
@@ -58,12 +59,14 @@ class _Fleet:
             tasks += [
                 task for task, _ in zip((one for one in ended if one.is_terminal), range(self._settled), strict=False)
             ]
-        self._rows = [self._row(task) for task in tasks]
+        accounts = Accounts(self._store)
+        self._rows = [self._row(task, accounts) for task in tasks]
 
-    def _row(self, task: ListedTask) -> FleetRow:
+    def _row(self, task: ListedTask, accounts: Accounts) -> FleetRow:
         """Return a task with its process, and of one that runs all that is known."""
         found = self._store.get(task.id) if task.status == "running" else None
         work = found.ok_value if isinstance(found, Ok) else None
+        task = task if work is None else replace(task, account=accounts.of(work))
         if is_terminal() and task.id not in self._short:
             self._short[task.id] = short_id(task.id, self._store)
         return FleetRow(task, owner_of(task, self._store), work, self._short.get(task.id, ""))
