@@ -197,6 +197,43 @@ def test_a_task_that_is_followed_on_a_terminal_is_drawn_live(ohm, ohm_process) -
         screen.wait_for("Cancelled after")
 
 
+@pytest.mark.parametrize("command", [("wait",), ("task", "--follow")])
+def test_whoever_leaves_a_task_of_another_process_keeps_what_was_drawn_and_it_goes_on(
+    ohm, ohm_process, command
+) -> None:
+    ohm.configure({"subagentBackend": "stage"})
+    word, *options = command
+    with (
+        another_process(ohm.root / "config") as (task_id, _),
+        on_terminal(ohm_process, word, task_id, *options) as (screen, shown),
+    ):
+        screen.wait_for("so far", "  q leave (task goes on) · s send · x cancel")
+        screen.type("q")
+        screen.wait_for_end()
+        assert shown.wait(PATIENCE_S) == 128 + signal.SIGINT
+        assert " running," in ohm("tasks").stdout
+    left = screen.text[screen.text.rindex("Finder · p") :].splitlines()
+    assert [line.split()[0] for line in left[1:3]] == ["├──", "╰──"]
+    assert left[3:5] == ["", "so far"]
+    assert left[-1].endswith(" goes on.")
+
+
+@pytest.mark.slow
+def test_keys_of_a_task_that_is_followed_tell_the_commands_that_steer_it(ohm, ohm_process) -> None:
+    ohm.configure({"subagentBackend": "stage"})
+    with (
+        another_process(ohm.root / "config") as (task_id, _),
+        on_terminal(ohm_process, "task", task_id, "--follow") as (screen, _),
+    ):
+        screen.wait_for("q leave")
+        screen.type("s")
+        screen.wait_for(f'From elsewhere: ohm send {task_id} "…"')
+        screen.type("x")
+        screen.wait_for(f"From elsewhere: ohm cancel {task_id}")
+        screen.type("q")
+        screen.wait_for_end()
+
+
 @pytest.mark.anyio
 @pytest.mark.parametrize("command", [("task", "task_lead", "--follow"), ("wait", "task_lead")])
 async def test_a_lead_that_waits_is_drawn_with_all_its_children_and_is_not_stuck(ohm, ohm_process, command) -> None:
@@ -260,7 +297,7 @@ def test_tasks_of_another_process_that_are_waited_for_and_cancelled_are_drawn_li
         another_process(ohm.root / "config") as (task_id, _),
         on_terminal(ohm_process, "wait", task_id) as (screen, waiting),
     ):
-        screen.wait_for("Finder · p", "read a.py", "so far", "q stop")
+        screen.wait_for("Finder · p", "read a.py", "so far", "q leave")
         with on_terminal(ohm_process, "cancel", task_id) as (other, cancelling):
             other.wait_for_end()
             assert cancelling.wait(PATIENCE_S) == 0

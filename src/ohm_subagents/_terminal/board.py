@@ -52,6 +52,8 @@ class Board:
         self._config = config
         self.has_keys = False
         """Tell at the bottom of a frame which keys there are."""
+        self.is_left = False
+        """The key that stops leaves the tasks, which go on: they are not of this command."""
         self.note = ""
         """A sentence in place of that, say about the last key."""
         self.chosen: TaskId | None = None
@@ -115,6 +117,12 @@ class Board:
         return any(one.task.requests for one in self._tasks.values())
 
     @property
+    def chosen_task(self) -> Task | None:
+        """The task that was chosen, or the only one."""
+        tasks = [one.task for one in self.tasks]
+        return next((one for one in tasks if len(tasks) == 1 or one.id == self.chosen), None)
+
+    @property
     def target(self) -> Task | None:
         """The task that a key is about: the chosen one, else the first that has not settled, else the first."""
         tasks = [one.task for one in self.tasks]
@@ -173,9 +181,10 @@ class Board:
         shown = [one.task for one in tasks if not self.is_open or one.task.id == self.chosen]
         ways = [] if len(tasks) == 1 else ["Esc back" if self.is_open else "↑↓ choose ▸ · Enter open"]
         steer = ["s send", *(["a answer"] if any(one.requests for one in shown) else [])]
-        if len(tasks) > 1 and any(not one.is_terminal for one in shown):
+        if (self.is_left or len(tasks) > 1) and any(not one.is_terminal for one in shown):
             steer.append("x cancel")
-        return " · ".join(["q stop", *ways, *steer])
+        goes_on = "task goes on" if len(tasks) == 1 else "tasks go on"
+        return " · ".join([f"q leave ({goes_on})" if self.is_left else "q stop", *ways, *steer])
 
 
 @lru_cache(maxsize=4)

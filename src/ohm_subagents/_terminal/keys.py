@@ -48,7 +48,8 @@ def has_keyboard() -> bool:
 class Keyboard:
     """Obeys keys about the tasks of a board, which `display` draws, until `run` is cancelled."""
 
-    def __init__(self, ohm: Ohm, board: Board, display: Display, group: TaskGroup) -> None:
+    def __init__(self, ohm: Ohm | None, board: Board, display: Display, group: TaskGroup) -> None:
+        """Without an `ohm` nothing is sent or cancelled: the keys for it tell the commands that do so elsewhere."""
         self._ohm = ohm
         self._board = board
         self._display = display
@@ -97,7 +98,7 @@ class Keyboard:
         """Return who asks, below what all tasks came to so far; of several requests, how many there are."""
         open_here = len(self._pending)
         place = f"1 of {open_here}: " if open_here > 1 else ""
-        named = place + asker(request, self._ohm.task(request.task_id))
+        named = place + asker(request, None if self._ohm is None else self._ohm.task(request.task_id))
         return "\n".join(filter(None, [self._board.sum_line(width()), named]))
 
     def _is_due(self, request: Request) -> bool:
@@ -166,10 +167,12 @@ class Keyboard:
 
     async def _send(self) -> None:
         """Let a follow-up be typed for the chosen task, and send it."""
-        task = self._board.target
+        task, words = self._board.target, None
         if task is None:
             return
-        words = None
+        if self._ohm is None:
+            self._board.note = f'From elsewhere: ohm send {task.id} "…"'
+            return
         async with self._lent():
             with suppress(WentBack), typing() as terminal:
                 title = task_title(task.assignment.profile, task.assignment.description)
@@ -177,10 +180,10 @@ class Keyboard:
                 words = await typed_line(terminal)
         if words and words.strip():
             self._board.note = f"Sent: {words.strip()}"
-            self._group.start_soon(self._sent, task.id, words.strip())
+            self._group.start_soon(self._sent, self._ohm, task.id, words.strip())
 
-    async def _sent(self, task_id: TaskId, words: str) -> None:
-        handle = self._ohm.handle(task_id)
+    async def _sent(self, ohm: Ohm, task_id: TaskId, words: str) -> None:
+        handle = ohm.handle(task_id)
         if isinstance(handle, Handle):
             answer = await handle.send(words)
             if isinstance(answer, Err):
@@ -188,19 +191,21 @@ class Keyboard:
 
     def _cancel(self) -> None:
         """Cancel the chosen task, and let the others go on."""
-        task = None if self._board.chosen is None else self._board.target
+        task = self._board.chosen_task
         if task is None:
             self._board.note = "Choose a task first: ↑ and ↓ move the ▸."
         elif task.is_terminal:
             self._board.note = "It has ended."
+        elif self._ohm is None:
+            self._board.note = f"From elsewhere: ohm cancel {task.id}"
         else:
-            self._group.start_soon(self._cancelled, task.id)
+            self._group.start_soon(self._cancelled, self._ohm, task.id)
 
-    async def _cancelled(self, task_id: TaskId) -> None:
-        handle = self._ohm.handle(task_id)
+    async def _cancelled(self, ohm: Ohm, task_id: TaskId) -> None:
+        handle = ohm.handle(task_id)
         if isinstance(handle, Handle) and await handle.cancel():
             return
-        done = await self._ohm.call("task", {"op": "cancel", "id": task_id})  # another process runs it
+        done = await ohm.call("task", {"op": "cancel", "id": task_id})  # another process runs it
         if done.is_error:
             self._board.note = one_line(f"{done.details.get('error') or done.text}")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 import anyio
@@ -51,13 +51,14 @@ async def _abort_after(seconds: float, abort: anyio.Event) -> None:
 
 
 @asynccontextmanager
-async def watched(ohm: Ohm, board: Board | None) -> AsyncGenerator[None]:
+async def watched(ohm: Ohm | None, board: Board | None) -> AsyncGenerator[None]:
     """Draw the tasks of a board, obey keys, and ask the person at the terminal what subagents request.
 
-    None is no live display, and no keys.
+    No board is no live display, and no keys. Without an `ohm` nobody is asked, and no key sends or cancels.
     """
+    answered = nullcontext() if ohm is None else answered_here(ohm)
     if board is None:
-        with answered_here(ohm):
+        with answered:
             yield
         return
     from ohm_subagents._terminal.display import drawn
@@ -65,13 +66,13 @@ async def watched(ohm: Ohm, board: Board | None) -> AsyncGenerator[None]:
 
     with drawn(board.frame) as display:
         if not has_keyboard():
-            with answered_here(ohm):
+            with answered:
                 yield
             return
         async with anyio.create_task_group() as group:
             keyboard = Keyboard(ohm, board, display, group)
             group.start_soon(keyboard.run)
             prompts = Prompts(keyboard.lent_to_answer, keyboard.who_asks, has_way_back=True)
-            with ohm.answering(prompts, by="terminal"):
+            with nullcontext() if ohm is None else ohm.answering(prompts, by="terminal"):
                 yield
             group.cancel_scope.cancel()

@@ -58,8 +58,12 @@ async def called(
     about: Sequence[TaskId] = (),
     as_json: bool,
     within_s: float | None = None,
+    stops_work: bool = True,
 ) -> int:
-    """Call a tool, at most for so many seconds; print its result, or the tasks it is `about`; return the exit code."""
+    """Call a tool, at most for so many seconds; print its result, or the tasks it is `about`; return the exit code.
+
+    Without `stops_work` a signal that ends the call interrupts no task.
+    """
     ended, number = await call_live(ohm, tool, payload, board=board, within_s=within_s)
     about = [*about] if ended is None else _answering(ended, about)
     if as_json:
@@ -76,7 +80,8 @@ async def called(
     elif ended is not None:
         print_text(ended.text)
     if number is not None:
-        complain("Interrupted.")
+        if stops_work:
+            complain("Interrupted.")
         return 128 + number
     return TASK_FAILED if ended is None else _code_of(ended)
 

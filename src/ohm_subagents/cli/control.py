@@ -115,7 +115,7 @@ async def wait(task_ids: list[str], timeout_s: float | None, typed: Typed, *, is
             payload["timeout_ms"] = round(timeout_s * 1000)
         async with _seen(ohm, board, tasks):
             about = [task.id for task in tasks]
-            code = await called(ohm, board, "task", payload, about=about, as_json=typed.as_json)
+            code = await called(ohm, board, "task", payload, about=about, as_json=typed.as_json, stops_work=False)
         newest = [now for task in tasks if (now := ohm.task(task.id)) is not None]
         if not typed.as_json:
             _tell_unsettled(newest, typed)
@@ -145,6 +145,7 @@ async def _seen(ohm: Ohm, board: Board | None, tasks: list[Task]) -> AsyncGenera
     if board is None:
         yield
         return
+    board.is_left = any(not task.is_terminal for task in tasks)
     async with anyio.create_task_group() as group:
         for task in tasks:
             board.show(task)

@@ -15,13 +15,14 @@ from ohm_subagents.commands import (
     SUCCESS,
     TASK_FAILED,
     Board,
-    drawn,
+    complain,
     is_terminal,
     print_batch,
     print_json_lines,
     print_styled,
     terminal_theme,
     until_signal,
+    watched,
     width,
 )
 from ohm_subagents.contract import Ok, Recorded
@@ -47,6 +48,8 @@ async def follow(view: str, file: Path | None, task: Task, store: Store, _config
     show = _printed_events if view == "--events" else drawn_live if is_terminal() and not view else _transcribed
     ended = await until_signal(partial(show, task, store))
     if isinstance(ended, signal.Signals):
+        if show is drawn_live and not task.is_terminal:
+            complain(f"Task '{task.id}' goes on.")
         return 128 + ended
     return SUCCESS if ended.status == "succeeded" else TASK_FAILED
 
@@ -78,13 +81,15 @@ async def _transcribed(task: Task, store: Store) -> Task:
 
 async def _drawn(file: Path | None, task: Task, store: Store) -> Task:
     board = Board(terminal_theme(), config=file)
+    board.is_left = True
     board.show(task)
-    with nullcontext() if task.is_terminal else drawn(board.frame):
-        state = await replayed(task, store, board)
-    newest = ((one, store.get(one.task.id)) for one in board.tasks)
-    shown = [one._replace(task=now.ok_value) if isinstance(now, Ok) else one for one, now in newest]
-    print_batch(shown, board.theme, after=lambda _task: None)
-    return state
+    try:
+        async with nullcontext() if task.is_terminal else watched(None, board):
+            return await replayed(task, store, board)
+    finally:  # whoever leaves it keeps what was drawn
+        newest = ((one, store.get(one.task.id)) for one in board.tasks)
+        shown = [one._replace(task=now.ok_value) if isinstance(now, Ok) else one for one, now in newest]
+        print_batch(shown, board.theme, after=lambda _task: None)
 
 
 async def replayed(task: Task, store: Store, board: Board) -> Task:
