@@ -10,7 +10,7 @@ from ohm_subagents._views.projection import project_task as task_envelope
 
 if TYPE_CHECKING:
     from ohm_subagents._views.account import account_now, remaining_text, total_line, used_text
-    from ohm_subagents._views.answer import assistant_text
+    from ohm_subagents._views.answer import assistant_text, said_last
     from ohm_subagents._views.call_line import call_line
     from ohm_subagents._views.cells import cells, fit, one_line, preview_lines, printable, printable_json, wrap, wrapped
     from ohm_subagents._views.changes import changes_text
@@ -117,6 +117,7 @@ __all__ = [
     "remaining_text",
     "request_text",
     "request_words",
+    "said_last",
     "screen_lines",
     "state_text",
     "status_line",
@@ -144,7 +145,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "_views.account": "account_now remaining_text total_line used_text",
-        "_views.answer": "assistant_text",
+        "_views.answer": "assistant_text said_last",
         "_views.call_line": "call_line",
         "_views.changes": "changes_text",
         "_views.cells": "cells fit one_line preview_lines printable printable_json wrap wrapped",

@@ -24,6 +24,7 @@ line one
 …
 
   ✕ Delegate · fail
+Said so far:
 So far: app.py
 Error: It broke. Repair it.
 …

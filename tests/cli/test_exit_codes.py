@@ -50,7 +50,7 @@ START = {"op": "start", "subagent_type": "finder", "description": "d", "prompt":
         (("policy", "explain", "nobody"), 2, "Available: "),
         (("doctor",), 0, ""),
         (("tasks",), 0, ""),
-        (("tasks", "--status", "done"), 2, "No task is ever 'done'. Allowed: cancelled, failed"),
+        (("tasks", "--status", "done"), 2, "No task is ever 'done'. Allowed: asking, cancelled, failed"),
         (("tasks", "--limit", "0"), 2, "'0' is not a whole number of at least 1."),
         (("tasks", "--limit", "x"), 2, "'x' is not a whole number of at least 1."),
         (("run", "finder", "x", "--config", "."), 2, ".: is a directory. Put a file there that this process may read;"),

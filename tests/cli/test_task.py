@@ -22,11 +22,21 @@ def ran(ohm, *arguments: str) -> str:
     return json.loads(ohm("run", "finder", *arguments, "--json").stdout)["task_id"]
 
 
+def test_what_a_task_without_an_answer_said_is_its_last_paragraph_and_says_that_it_is_no_answer(ohm) -> None:
+    task_id = ran(ohm, "three paragraphs, then fail", "--backend", "stage")
+    said = f"Said so far (after 2 earlier paragraphs: ohm task {task_id} --transcript):\nLast: c.py\n"
+    for done in (ohm("task", task_id).stdout, ohm("wait", task_id).stdout):
+        assert f"\n\n{said}" in done
+        assert "More: b.py" not in done
+    failed = ohm("run", "finder", "three paragraphs, then fail", "--backend", "stage").stderr
+    assert failed.endswith(" --transcript):\nLast: c.py\n\nIt broke.\n")
+
+
 def test_what_is_known_is_followed_by_the_tree_and_how_it_ended(ohm) -> None:
     facts, tree, said, error = ohm("task", ran(ohm, "fail", "--backend", "stage")).stdout.split("\n\n")
     assert tree.splitlines()[:2] == ["  ✕ Finder · fail", "    ├── ✓ read src/app.py · 12 lines"]
     assert tree.splitlines()[-1].startswith("    ╰── Failed after ")
-    assert (said, error) == ("So far: app.py", "It broke. Repair it.\n")
+    assert (said, error) == ("Said so far:\nSo far: app.py", "It broke. Repair it.\n")
     known = dict(line.split(maxsplit=1) for line in facts.splitlines())
     assert (known["status"], known["backend"], known["usage"]) == ("failed", "stage", "1 tool call")
     assert known["error"] == "It broke. Repair it. (task_backend_execution_failed)"

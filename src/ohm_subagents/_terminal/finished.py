@@ -6,7 +6,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from ohm_subagents._app.sources import system_clock
-from ohm_subagents._terminal.terminal import is_terminal, print_prose, print_styled, width
+from ohm_subagents._terminal.terminal import is_terminal, print_prose, print_styled, print_text, width
+from ohm_subagents._views.answer import said_last
 from ohm_subagents._views.live_task import LiveTask, with_patience
 from ohm_subagents._views.live_tree import brief_lines, task_block, title_line
 from ohm_subagents._views.screen import left_of, sum_line
@@ -53,12 +54,21 @@ def print_batch(
         print_styled("\n".join(_block(top, below, columns, theme)))
     told = [one._replace(depth=0) for one in tasks if not one.depth or one.task.id in asked]
     for one in told:
-        said = one.task.output or one.task.text.strip()
-        if said or one.task.is_terminal or len(told) == 1:
+        if one.task.is_terminal:  # the tree of another one has what it said
             print_styled("\n" + title_line(one, now_ms=now_ms, width=columns, theme=theme) if len(told) > 1 else "")
-        if said:
-            print_prose(said)
+            _print_answer(one.task)
         after(one.task)
+
+
+def _print_answer(task: Task) -> None:
+    """Print the answer of a task; of one without an answer, what it said last."""
+    if task.output:
+        print_prose(task.output)
+        return
+    line, said = said_last(task, f"ohm task {task.id} --transcript")
+    if said:
+        print_text(line)
+        print_prose(said)
 
 
 def _sum(tasks: Sequence[LiveTask], width: int, theme: Theme) -> str:

@@ -100,5 +100,18 @@ def assistant_text(task: Task) -> str:
     return "".join(said).strip()
 
 
+def said_last(task: Task, all_of_it: str) -> tuple[str, str]:
+    """Return the last paragraph that a task without an answer said, and the line above it; both empty for none.
+
+    That is no answer, and does not look like one: the line says so, and by which command to read `all_of_it`.
+    """
+    paragraphs = [one for one in task.text.split("\n\n") if one.strip()]
+    if not paragraphs:
+        return "", ""
+    earlier = len(paragraphs) - 1
+    more = f" (after {earlier} earlier {'paragraph' if earlier == 1 else 'paragraphs'}: {all_of_it})" if earlier else ""
+    return f"Said so far{more}:", paragraphs[-1].strip()
+
+
 def has_no_answer(task: Task) -> bool:
     return task.status in {"failed", "cancelled"}

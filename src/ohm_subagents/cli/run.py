@@ -34,7 +34,7 @@ from ohm_subagents.commands import (
 from ohm_subagents.contract import AnswerAwaited, Category, CommandRejected, Err, ErrorCode, Ok
 from ohm_subagents.contract.profile import fold_id
 from ohm_subagents.contract.truncation import WHOLE
-from ohm_subagents.views import changes_text, task_envelope, verified_line
+from ohm_subagents.views import changes_text, said_last, task_envelope, verified_line
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -135,7 +135,7 @@ async def _run(place: _Opened, profile: str, prompt: str, options: RunOptions, t
     if typed.as_json:
         _print_envelope(ended, watch.task, ohm.config.subagent_backend)
     elif isinstance(loaded := ohm.inspect().loaded, Ok):  # else all that is to say has been reported
-        _print_answer(ended, watch.task, board, told=told)
+        _print_answer(ended, watch.task, board, told=told, file=typed.config)
         _tell_changes(watch.task, typed)
         if isinstance(ended, Err) and ended.err_value.code == ErrorCode.SUBAGENTS_DISABLED:
             complain(f"features.subagents is false: {loaded.ok_value.origin('features.subagents')}.")
@@ -238,10 +238,13 @@ def _print_envelope(ended: _Ended, task: Task | None, backend: str) -> None:
                 print_json(task_envelope(task, output_max_chars=WHOLE).payload())
 
 
-def _print_answer(ended: _Ended, task: Task | None, board: Board | None, *, told: frozenset[str]) -> None:
+def _print_answer(
+    ended: _Ended, task: Task | None, board: Board | None, *, told: frozenset[str], file: Path | None
+) -> None:
     """Print a success on standard output; the verdict of its checks, a failure and its work on standard error.
 
-    A failure whose text was `told` before, as a part of a diagnostic, is not told again.
+    A failure whose text was `told` before, as a part of a diagnostic, is not told again. `file` is the ohm.json
+    that was typed in place of the user's.
     """
     match ended:
         case Ok():
@@ -250,10 +253,10 @@ def _print_answer(ended: _Ended, task: Task | None, board: Board | None, *, told
                 if task is not None and (verdict := verified_line(task)):
                     complain(f"checks {verdict}")
             else:
-                _print_finished(task, board)
+                _print_finished(task, board, file)
         case Err() | signal.Signals():
             if task is not None:
-                _print_finished(task, board)
+                _print_finished(task, board, file)
                 if board is not None:
                     complain("")
             said = str(ended.err_value) if isinstance(ended, Err) else "Interrupted."
@@ -278,7 +281,7 @@ def _tell_changes(task: Task | None, typed: Typed) -> None:
         complain(f"{changes_text(kept)}, kept apart: `{shown}` shows them, `{made}` makes them in your files.")
 
 
-def _print_finished(task: Task, board: Board | None) -> None:
+def _print_finished(task: Task, board: Board | None, file: Path | None) -> None:
     """Print what was done, and what was answered or said; without a terminal for standard output, on standard error."""
     from ohm_subagents.commands import finished_lines, print_finished
 
@@ -286,5 +289,6 @@ def _print_finished(task: Task, board: Board | None) -> None:
         print_finished(task, board.theme)
         return
     complain("\n".join(finished_lines(task, width=width())) + "\n")
-    if task.text.strip():
-        complain(f"{task.text.strip()}\n")
+    line, said = said_last(task, with_config(f"ohm task {task.id} --transcript", file))
+    if said:
+        complain(f"{line}\n{said}\n")

@@ -36,6 +36,7 @@ from ohm_subagents.views import (
     LiveTask,
     concern_of,
     patient_tasks,
+    said_last,
     task_envelope,
     task_fact_lines,
     transcript_lines,
@@ -105,14 +106,15 @@ async def tree(file: Path | None, task: Task, store: Store, config: OhmConfig) -
 
 def _print_end(task: Task, config: OhmConfig, file: Path | None) -> None:
     """Print the beginning of the answer, or of what was said, with the command that prints all of it; and the error."""
-    said = task.output.strip("\n") or task.text.strip()
+    line, said_so_far = said_last(task, with_config(f"ohm task {task.id} --transcript", file))
+    said = task.output.strip("\n") or said_so_far
     if said:
         part = said if len(said) <= config.output_max_chars else truncate(said, config.output_max_chars).text
         shown = [*islice(prose_lines(part), _MOST_LINES + 1)]
         if len(shown) > _MOST_LINES or len(part) < len(said):
             view = "--output" if task.output else "--transcript"
             shown[_MOST_LINES:] = [f"… all of it: {with_config(f'ohm task {task.id} {view}', file)}"]
-        print_styled("\n".join(["", *shown]))
+        print_styled("\n".join(["", *([] if task.output else [line]), *shown]))
     if task.error is not None:
         print_wrapped(f"\n{task.error}")
 

@@ -49,6 +49,9 @@ class Stage:
             case "long failure":
                 message = "It broke " + "and broke " * 40 + "down."
                 return Err(OhmError(code=ErrorCode.BACKEND_FAILED, message=message, advice="Repair it."))
+            case "three paragraphs, then fail":
+                sink.emit(TextDelta(text="\n\nMore: b.py\n\nLast: c.py"))
+                return Err(OhmError(code=ErrorCode.BACKEND_FAILED, message="It broke."))
             case "wide":
                 return Ok(RunOutput(text=" ".join(["beautiful"] * 12)))
             case "remember":
