@@ -32,6 +32,7 @@ async def test_the_list_has_all_tasks_below_their_lead_with_their_numbers(played
     assert rows[ids["asker"]]["asks"] == 1
     assert rows[ids["lead"]]["tree"]["requests"] == 2
     assert {row["id"]: row["below"] for row in page["tasks"] if row["below"]} == {ids["lead"]: 4}
+    assert {row["id"]: row["open_below"] for row in page["tasks"] if row["open_below"]} == {ids["lead"]: 2}
     assert rows[ids["sleeper"]]["where"].startswith("pid ")
     assert rows[ids["reader"]]["where"] == ""
 

@@ -93,6 +93,33 @@ def test_a_page_left_open_goes_on_after_a_restart_of_the_server(chromium, see, t
             assert page.url.endswith(ids["sleeper"])
 
 
+def test_a_task_with_others_below_it_is_cancelled_once_that_was_asked_for_twice(chromium, see, scene):
+    ids, address = scene
+    page = opened(chromium, address)
+    lead = page.get_by_role("listitem").first
+    lead.get_by_role("button", name="Cancel").focus()
+    page.keyboard.press("Enter")
+    see(page.get_by_text("Find out how answers are cut: Cancel this and 2 tasks below it?")).to_be_visible()
+    see(lead.get_by_role("button", name="Cancel 3 tasks?")).to_be_focused()
+    page.keyboard.press("Escape")
+    see(lead.get_by_role("button", name="Cancel", exact=True)).to_be_focused()
+
+    lead.get_by_role("link").click()
+    button = page.get_by_role("button", name="Cancel")
+    see(button).to_have_text("Cancel task")
+    for key in ("Escape", "j"):
+        page.keyboard.press("x")
+        see(button).to_have_text("Cancel 3 tasks?")
+        page.keyboard.press(key)
+        see(button).to_have_text("Cancel task")
+    page.keyboard.press("x")
+    page.keyboard.press("x")
+    for name in ("Find out how answers are cut", "asker", "sleeper"):
+        see(row(page, name)).to_contain_text("cancelled")
+    assert page.url.endswith(ids["lead"])
+    assert page.faults == []
+
+
 def test_the_address_holds_search_and_filters_and_keys_do_all_of_it(chromium, see, looked_at):
     _, address = looked_at
     page = opened(chromium, address)

@@ -135,7 +135,8 @@ class Pictures:
     def _row_with(self, task: ListedTask, work: Work) -> Row:
         where = "" if task.is_terminal else one_line(self._store.owner(task.id))
         depth, below = self.registry.depth(task.id), self.registry.below(task.id)
-        return row_of(task, work, now_ms=self.now(), depth=depth, below=below, where=where)
+        open_below = self.registry.open_below(task.id)
+        return row_of(task, work, now_ms=self.now(), depth=depth, below=below, open_below=open_below, where=where)
 
     async def picture(self, task_id: str, *, near: int = 0) -> Result[TaskPicture, OhmError]:
         """Return a task with the tree and the timeline of its start.

@@ -37,6 +37,7 @@ class Registry:
         self._sizes: dict[TaskId, int] = {}  # the tasks below each, and itself
         self._started: dict[str, list[TaskId]] = {}
         self._open: set[TaskId] = set()
+        self._opened: tuple[int, Counter[TaskId]] = -1, Counter()
         self._late: dict[TaskId, int] = {}  # where the logs of those that settled last ended when they were read
         self._changed: dict[TaskId, int] = {}
         self._gone: dict[TaskId, int] = {}
@@ -232,6 +233,13 @@ class Registry:
     def below(self, task_id: TaskId) -> int:
         """Return the number of tasks below a task, at any depth."""
         return self._sizes[task_id] - 1
+
+    def open_below(self, task_id: TaskId) -> int:
+        """Return the number of these that wait or run; all are counted at once for each version."""
+        if self._opened[0] != self.version:
+            opened = Counter(above.id for one in self._open for above in self._above(self._tasks[one]))
+            self._opened = self.version, opened
+        return self._opened[1][task_id]
 
     def children(self, task_id: TaskId) -> list[ListedTask]:
         """Return the tasks that a task has started."""

@@ -79,7 +79,9 @@ def work_of(task: Task, timeline: Timeline | None, children: Iterable[ListedTask
     )
 
 
-def row_of(task: ListedTask, work: Work, *, now_ms: int, depth: int, below: int, where: str = "") -> Row:
+def row_of(
+    task: ListedTask, work: Work, *, now_ms: int, depth: int, below: int, open_below: int, where: str = ""
+) -> Row:
     """Return a task in a list, so many tasks down, and with so many below it; `where` is the process that runs it."""
     taken_ms = elapsed_ms(task, now_ms=now_ms)
     return Row(
@@ -103,6 +105,7 @@ def row_of(task: ListedTask, work: Work, *, now_ms: int, depth: int, below: int,
         tree=used_of(task.tree_usage),
         depth=depth,
         below=below,
+        open_below=open_below,
     )
 
 

@@ -103,6 +103,8 @@ class Row(Named, Work):
     """The number of kept tasks that it is below."""
     below: int
     """The number of tasks below it, at any depth."""
+    open_below: int
+    """The number of those that wait or run."""
 
 
 class TreeRow(Row):

@@ -6,6 +6,7 @@ import { concern, fact, mark, titled } from "./marks.js";
 import { Scroller } from "./scroller.js";
 import { act, readTasks } from "./source.js";
 import { follow, paced } from "./stream.js";
+import { Sure, cancelQuestion } from "./sure.js";
 import { counted, elapsed, noun, stuckMs, sum } from "./words.js";
 
 const PART = 100, DEEPEST_SHOWN = 6;
@@ -15,14 +16,14 @@ export class ListView {
 
   constructor(main, connected) {
     this.parts = new Map();
+    this.sure = new Sure(() => this.asked());
     this.bar = filterBar(() => this.reload());
     this.sums = node("p", { class: "sums" });
     this.scroller = new Scroller("Tasks", "list", (index) => this.row(index), () => this.readSight());
     this.outcome = node("p", { class: "outcome", role: "status" });
     this.nothing = node("p", { class: "nothing", hidden: true });
-    main.append(node("section", { class: "list", "aria-label": "Tasks" },
+    main.append(node("section", { class: "list", "aria-label": "Tasks", onclick: (event) => this.clicked(event) },
       node("h1", { class: "unseen" }, "Tasks"), this.bar.element, this.sums, this.outcome, this.nothing, this.scroller.box));
-    this.scroller.box.addEventListener("click", (event) => this.clicked(event));
     this.renew = paced(() => this.readAnew());
     this.stop = follow(null, { changed: (kind, data) => this.changed(kind, data), connected });
     this.clock = setInterval(() => this.tick(), 1000);
@@ -111,7 +112,8 @@ export class ListView {
       node("span", { class: "where", title: task.where ? "The process that runs this task" : null }, task.where),
       task.ended_ms === null && node("span", { class: "acts" },
         task.asks ? node("a", { class: "button small", href: taskPath(task.id) }, "Answer") : null,
-        node("button", { type: "button", class: "small danger", "data-task": task.id }, "Cancel")),
+        node("button", { type: "button", class: "small danger", "data-task": task.id },
+          this.sure.label(task, "Cancel"))),
       node("span", { class: "model" }, task.model),
       node("span", { class: "number took" }, elapsed(task)),
       node("span", { class: "number tokens" }, task.tree.tokens),
@@ -121,12 +123,24 @@ export class ListView {
 
   clicked(event) {
     const id = event.target.closest("button[data-task]")?.dataset.task;
-    const task = [...this.parts.values()].flat().find((row) => row.id === id);
+    const task = this.found(id);
     if (task) this.cancel(task);
+    else this.sure.keep();
+  }
+
+  found(id) {
+    return [...this.parts.values()].flat().find((row) => row.id === id);
+  }
+
+  /** Draw what is asked, or that it is no longer. */
+  asked() {
+    const task = this.found(this.sure.id);
+    this.outcome.textContent = task ? `${task.profile} · ${task.description}: ${cancelQuestion(task)}` : "";
+    this.scroller.refresh();
   }
 
   async cancel(task) {
-    if (task.ended_ms !== null) return;
+    if (task.ended_ms !== null || !this.sure.cancels(task)) return;
     const told = await act(`/api/tasks/${encodeURIComponent(task.id)}/cancel`).catch((error) => error);
     this.outcome.textContent = `${task.profile} · ${task.description}: ${told.message}`;
   }
@@ -147,6 +161,7 @@ export class ListView {
   /** Do what a key stands for; return false for a key that means nothing here. */
   key(key) {
     const at = this.scroller.focused;
+    if (key !== "x" && this.sure.keep() && key === "Escape") return true;
     if (key === "j" || key === "ArrowDown") this.scroller.reveal(at + 1);
     else if (key === "k" || key === "ArrowUp") this.scroller.reveal(Math.max(0, at - 1));
     else if (key === "Enter" && at >= 0 && this.task(at)) go(taskPath(this.task(at).id));

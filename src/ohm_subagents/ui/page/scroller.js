@@ -3,6 +3,7 @@ import { node } from "./dom.js";
 
 const SPARE = 6;
 const USUAL_HEIGHT = 56;
+const WITHIN = "a, button";
 
 export class Scroller {
   /** `draw(index)` makes a row; `placed(rows)` is called with those that have come into sight or have changed. */
@@ -51,7 +52,9 @@ export class Scroller {
       if (index < first || index > last) continue;
       const fresh = this.made(index);
       if (fresh.drawn === row.drawn) continue;
+      const held = [...row.querySelectorAll(WITHIN)].indexOf(document.activeElement);
       row.replaceWith(fresh);
+      fresh.querySelectorAll(WITHIN)[held]?.focus({ preventScroll: true });
       this.shown.set(index, fresh);
       changed.push(fresh);
     }

@@ -1,17 +1,19 @@
 // What can be done with a task: a follow-up, a cancellation, a link to it.
 import { node } from "./dom.js";
 import { act, exported } from "./source.js";
+import { Sure, cancelQuestion } from "./sure.js";
 
 export class Steer {
   /** `done(answer)` is called with what the server answers. */
   constructor(done) {
     this.done = done;
+    this.sure = new Sure(() => this.asked());
     this.outcome = node("p", { class: "outcome", role: "status" });
     this.prompt = node("textarea", { rows: "2", "aria-label": "Follow-up", placeholder: "Follow-up (Ctrl+Enter sends it)",
       onkeydown: (event) => {
         if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.send();
       } });
-    this.cancel = node("button", { type: "button", class: "danger", onclick: () => this.act("cancel") }, "Cancel task");
+    this.cancel = node("button", { type: "button", class: "danger", onclick: () => this.end() });
     this.work = node("div", { class: "work", hidden: true },
       node("button", { type: "button", class: "primary", onclick: () => this.act("land") }, "Land its changes"),
       node("button", { type: "button", class: "danger", onclick: () => this.act("discard") }, "Discard its changes"));
@@ -22,10 +24,22 @@ export class Steer {
   }
 
   show(task) {
-    this.id = task.id;
+    if (this.id !== task.id || !task.can_cancel) this.sure.keep();
+    [this.id, this.task] = [task.id, task];
     this.cancel.hidden = exported || !task.can_cancel;
+    this.cancel.textContent = this.sure.label(task, "Cancel task");
     this.work.hidden = !task.can_land;
     this.form.hidden = !task.can_send;
+  }
+
+  /** Cancel the task; where others below it go on, ask once more. */
+  end() {
+    if (!this.cancel.hidden && this.sure.cancels(this.task)) this.act("cancel");
+  }
+
+  asked() {
+    this.tell(this.sure.id ? cancelQuestion(this.task) : "");
+    this.cancel.textContent = this.sure.label(this.task, "Cancel task");
   }
 
   async send() {

@@ -112,9 +112,10 @@ export class TaskView {
       Enter: () => this.tree.focused && this.choose(this.tree.focused),
       s: () => !this.steer.form.hidden && !exported && this.steer.prompt.focus(),
       a: () => this.requests.focus() || say("Nothing waits for an answer."),
-      x: () => !this.steer.cancel.hidden && this.steer.act("cancel"),
+      x: () => this.steer.end(),
       Escape: () => !exported && go("/"),
     };
+    if (key !== "x" && this.steer.sure.keep() && key === "Escape") return true;
     keys[key]?.();
     return key in keys;
   }
