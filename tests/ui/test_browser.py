@@ -93,6 +93,22 @@ def test_a_page_left_open_goes_on_after_a_restart_of_the_server(chromium, see, t
             assert page.url.endswith(ids["sleeper"])
 
 
+def test_keys_of_the_list_answer_and_send_on_the_page_of_a_task(chromium, see, looked_at):
+    ids, address = looked_at
+    page = opened(chromium, address)
+    see(page.get_by_role("listitem")).to_have_count(5)
+    page.keyboard.press("a")
+    see(page.get_by_role("button", name="Approve once")).to_be_focused()
+    assert page.url.endswith(ids["asker"])
+    page.goto(address.split("/?")[0])
+    see(page.get_by_role("listitem")).to_have_count(5)
+    for key in "jjjs":
+        page.keyboard.press(key)
+    see(page.get_by_role("textbox", name="Follow-up")).to_be_focused()
+    assert page.url.endswith(ids["asker"])
+    assert page.faults == []
+
+
 def test_a_task_with_others_below_it_is_cancelled_once_that_was_asked_for_twice(chromium, see, scene):
     ids, address = scene
     page = opened(chromium, address)
@@ -126,6 +142,8 @@ def test_the_address_holds_search_and_filters_and_keys_do_all_of_it(chromium, se
     see(page.get_by_role("listitem")).to_have_count(5)
     see(page.get_by_role("listitem").first).to_contain_text("$0.0052with 4 below it")
     see(page.get_by_role("group", name="Status")).to_contain_text("running3of whichasking1stuck0queued0")
+    page.keyboard.press("s")
+    see(page.get_by_text("Choose a task first")).to_be_visible()
     page.keyboard.press("/")
     page.keyboard.type("batch")
     page.wait_for_url("**/?q=batch")

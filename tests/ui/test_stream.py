@@ -75,7 +75,7 @@ async def test_a_follow_up_to_a_task_that_works_is_told_later(played):
         assert done == {"message": "The follow-up was sent.", "task": ids["sleeper"]}
         await ohm.handle(ids["sleeper"]).cancel()
         late = await until(events, lambda name, _: name == "told")
-    assert late["task"] == ids["sleeper"]
+    assert late == {"message": "It is cancelled.", "task": ids["sleeper"]}
 
 
 async def test_what_is_answered_wrong_is_told(played):

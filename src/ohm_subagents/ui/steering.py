@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _AT_ONCE_S: Final = 1.0
 """A follow-up to a task that works is not waited for any longer: what comes of it is told later."""
 _MOST_SAID: Final = 500
+_CANCELLED: Final = "It is cancelled."
 MOST_PROMPT: Final = 200_000
 
 
@@ -81,7 +82,7 @@ class Steering:
         found = self._ohm.task(task_id)
         if found is not None and found.is_terminal:
             return Ok(Done(message=f"It was over before: {found.status}.", task=task_id))
-        return _done(await self._ohm.call("task", {"op": "cancel", "id": task_id}), task_id, "It is cancelled.")
+        return _done(await self._ohm.call("task", {"op": "cancel", "id": task_id}), task_id, _CANCELLED)
 
     async def send(self, task_id: str, body: FollowUp) -> Result[Done, OhmError]:
         """Send a follow-up. It goes on in the process of its task, or here, as another task, where that has settled."""
@@ -126,11 +127,13 @@ class Steering:
 
 
 def _done(result: ToolResult, task_id: str, message: str) -> Result[Done, OhmError]:
-    """Return what came of a call of `task`; a task that has failed is an answer too."""
+    """Return what came of a call of `task`; a task that has failed, or was cancelled meanwhile, is an answer too."""
     told = result.details
     task = told.get("task_id")
     task_id = task if isinstance(task, str) else task_id
-    if result.is_error:
+    if told.get("status") == "cancelled":
+        message = _CANCELLED
+    elif result.is_error:
         code = f"{told.get('error_code') or ErrorCode.TOOL_FAILED}"
         category = Category(f"{told.get('error_category') or Category.RUNTIME}")
         said = one_line(f"{told.get('error_message') or result.text}")[:_MOST_SAID]

@@ -20,8 +20,8 @@ export function taskPath(id) {
   return exported ? `#${encodeURIComponent(id)}` : `/tasks/${encodeURIComponent(id)}`;
 }
 
-/** Go to an address without loading the page anew; `replace` leaves no step to go back to. */
-export function go(path, { replace = false } = {}) {
+/** Go to an address without loading the page anew; `replace` leaves no step to go back to. `key` is pressed there. */
+export function go(path, { replace = false, key } = {}) {
   history[replace ? "replaceState" : "pushState"](null, "", path);
-  dispatchEvent(new Event("moved"));
+  dispatchEvent(new CustomEvent("moved", { detail: key }));
 }

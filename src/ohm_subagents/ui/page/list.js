@@ -128,6 +128,17 @@ export class ListView {
     else this.sure.keep();
   }
 
+  /** The first task that asks, of those that have been read. */
+  get asking() {
+    return [...this.parts.values()].flat().find((row) => row.asks);
+  }
+
+  /** Open a task and press a key there; without one, say why not. */
+  visit(task, key, otherwise) {
+    if (task) go(taskPath(task.id), { key });
+    else this.outcome.textContent = otherwise;
+  }
+
   found(id) {
     return [...this.parts.values()].flat().find((row) => row.id === id);
   }
@@ -166,6 +177,8 @@ export class ListView {
     else if (key === "k" || key === "ArrowUp") this.scroller.reveal(Math.max(0, at - 1));
     else if (key === "Enter" && at >= 0 && this.task(at)) go(taskPath(this.task(at).id));
     else if (key === "x" && at >= 0 && this.task(at)) this.cancel(this.task(at));
+    else if (key === "a") this.visit(this.task(at) ?? this.asking, "a", "Nothing waits for an answer.");
+    else if (key === "s") this.visit(this.task(at), "s", "Choose a task first, with j and k.");
     else if (key === "/") this.bar.search.focus();
     else if (key === "Escape") this.bar.clear();
     else return false;

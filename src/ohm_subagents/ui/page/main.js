@@ -28,14 +28,14 @@ function named() {
   return location.pathname === "/cost" ? [CostView] : [ListView];
 }
 
-function route() {
+function route({ detail: key } = {}) {
   const [View, id] = named();
   navigation(View);
   if (open instanceof View && open.moved(id)) return;
   const first = !open;
   open?.close();
   main.replaceChildren();
-  open = new View(main, connected, id);
+  open = new View(main, connected, id, key);
   document.title = `${open.title} · ohm`;
   if (!first) main.focus({ preventScroll: true });
 }

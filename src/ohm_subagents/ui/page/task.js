@@ -15,7 +15,7 @@ const NEAR = 40;
 export class TaskView {
   title = "Task";
 
-  constructor(main, connected, id) {
+  constructor(main, connected, id, key) {
     this.connected = connected;
     this.tree = new Tree((chosen) => this.choose(chosen));
     this.steer = new Steer((answer) => this.steered(answer));
@@ -29,11 +29,12 @@ export class TaskView {
     main.append(this.trouble, this.page);
     this.renew = paced(() => this.read());
     this.clock = setInterval(() => this.tick(), 1000);
-    this.open(id);
+    this.open(id, key);
   }
 
-  open(id) {
-    this.id = id;
+  /** Show a task; `key` is pressed once it is there. */
+  open(id, key) {
+    [this.id, this.wished] = [id, key];
     this.stop?.();
     this.stop = follow(id, { changed: (kind, data) => this.changed(kind, data), connected: this.connected });
     this.steer.tell("");
@@ -82,6 +83,9 @@ export class TaskView {
     [this.status, this.told] = [task.status, task.id];
     if (!this.painted) performance.mark("ohm-task");
     this.painted = true;
+    const { wished } = this;
+    this.wished = null;
+    if (wished) this.key(wished);
   }
 
   changed(kind, data) {
