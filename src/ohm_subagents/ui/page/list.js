@@ -7,9 +7,10 @@ import { Scroller } from "./scroller.js";
 import { act, readTasks } from "./source.js";
 import { follow, paced } from "./stream.js";
 import { Sure, cancelQuestion } from "./sure.js";
-import { counted, elapsed, noun, stuckMs, sum } from "./words.js";
+import { ago, counted, elapsed, instant, noun, stuckMs, sum } from "./words.js";
 
 const PART = 100, DEEPEST_SHOWN = 6;
+const HEADS = [["what", "task"], ["model", "model"], ["began", "started"], ["took", "took"], ["tokens", "tokens"], ["cost", "cost"]];
 
 export class ListView {
   title = "Tasks";
@@ -23,7 +24,10 @@ export class ListView {
     this.outcome = node("p", { class: "outcome", role: "status" });
     this.nothing = node("p", { class: "nothing", hidden: true });
     main.append(node("section", { class: "list", "aria-label": "Tasks", onclick: (event) => this.clicked(event) },
-      node("h1", { class: "unseen" }, "Tasks"), this.bar.element, this.sums, this.outcome, this.nothing, this.scroller.box));
+      node("h1", { class: "unseen" }, "Tasks"), this.bar.element, this.sums, this.outcome, this.nothing,
+      node("div", { class: "table" },
+        node("div", { class: "heads", "aria-hidden": "true" }, HEADS.map(([name, text]) => node("span", { class: name }, text))),
+        this.scroller.box)));
     this.renew = paced(() => this.readAnew());
     this.stop = follow(null, { changed: (kind, data) => this.changed(kind, data), connected });
     this.clock = setInterval(() => this.tick(), 1000);
@@ -115,6 +119,8 @@ export class ListView {
         node("button", { type: "button", class: "small danger", "data-task": task.id },
           this.sure.label(task, "Cancel"))),
       node("span", { class: "model" }, task.model),
+      node("time", { class: "number began", datetime: new Date(task.created_ms).toISOString(), title: instant(task.created_ms) },
+        node("span", { class: "unseen" }, "started "), ago(task.created_ms)),
       node("span", { class: "number took" }, elapsed(task)),
       node("span", { class: "number tokens" }, task.tree.tokens),
       node("span", { class: "number cost" }, task.tree.cost),

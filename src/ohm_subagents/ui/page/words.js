@@ -41,6 +41,13 @@ export function instant(ms) {
   return day + TIME_OF_DAY.format(at);
 }
 
+/** Write how long ago a time is, in the largest unit that fits: `12s ago`. */
+export function ago(ms) {
+  const seconds = Math.max(0, Math.floor((now() - ms) / 1000));
+  const [unit, length] = [["d", 86_400], ["h", 3_600], ["m", 60]].find(([, one]) => seconds >= one) ?? ["s", 1];
+  return `${Math.floor(seconds / length)}${unit} ago`;
+}
+
 /** Return a text that ends as a sentence does. */
 export function sentence(text) {
   return /[.!?…]$/.test(text) ? text : `${text}.`;
