@@ -12,6 +12,8 @@ from browsers import DESKTOP, PATIENCE_MS, PHONE, browser, hurdles, opened, page
 from forking import forked
 from git_trees import repository
 
+from ohm_subagents.contract import TextDelta, ThinkingDelta
+
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
@@ -288,6 +290,35 @@ def test_what_a_task_says_is_followed_from_its_newest_end_until_the_reader_scrol
         keeper.stdin.write("on\n")
         see(transcript.get_by_text("Now module 62.")).to_be_attached()
         see(transcript.get_by_text("bash make module-61")).to_be_in_viewport()
+        assert page.faults == []
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_the_answer_of_a_task_that_did_much_is_one_click_away(chromium, see, tmp_path, size):
+    async def act(request, sink):
+        for number in range(60 if request.prompt == "much" else 1):
+            sink.emit(TextDelta(text=f"Now module {number}."))
+            sink.emit(ThinkingDelta(text="And the next one."))
+        sink.emit(TextDelta(text="All is documented."))
+        return "All is documented."
+
+    async def seed():
+        async with ui_scene.opened(tmp_path, act=act) as ohm:
+            ids = [(await ohm.run("task", prompt)).unwrap().task_id for prompt in ("much", "little")]
+            await ohm.store.flush()
+            return ids
+
+    much, little = anyio.run(seed, backend="trio")  # asyncio's loop is the browser's
+    with page_server(tmp_path) as address:
+        page = opened(chromium, address, viewport=size)
+        answer, to_it = page.get_by_text("All is documented.").last, page.get_by_role("button", name="Answer ↓")
+        page.goto(f"{address.split('/?')[0]}/tasks/{much}")
+        to_it.click()
+        see(answer).to_be_in_viewport()
+        see(to_it).to_be_hidden()
+        page.goto(f"{address.split('/?')[0]}/tasks/{little}")
+        see(page.get_by_role("region", name="Transcript")).to_contain_text("Now module 0.")
+        see(to_it).to_be_hidden()
         assert page.faults == []
 
 

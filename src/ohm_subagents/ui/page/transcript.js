@@ -6,14 +6,14 @@ import { MARKS, duration, instant } from "./words.js";
 
 const ENTRY_NAMES = { guard: "guard" };
 const ENTRY_STATES = { running: "running", done: "succeeded", failed: "failed", cancelled: "cancelled", warning: "asking" };
-const NEAR_PX = 80;
+const NEAR_PX = 80, LINE_PX = 24;
 
 export class Transcript {
   constructor() {
     this.list = node("ol", { class: "entries" });
     this.empty = node("p", { class: "nothing" }, "It has not said anything yet.");
     this.element = node("section", { class: "transcript", "aria-label": "Transcript", tabindex: "0" }, this.empty, this.list);
-    this.newest = node("button", { type: "button", class: "link newest", hidden: true, onclick: () => this.follow() }, "Newest ↓");
+    this.newest = node("button", { type: "button", class: "link newest", hidden: true, onclick: () => this.follow() });
     this.scrolled = ({ target }) => target === this.pane && this.moved();
     addEventListener("scroll", this.scrolled, { capture: true, passive: true });
     this.list.addEventListener("click", (event) => { // who opens an entry wants to read it
@@ -35,34 +35,51 @@ export class Transcript {
     return this.last !== undefined && this.last.kind !== "end";
   }
 
-  /** Stay at the newest end from now on. */
+  /** Stay at the newest end from now on; of a task that has ended, go to its answer. */
   follow() {
-    this.follows = true;
+    if (!this.runs) this.entries.get(this.goal)?.scrollIntoView();
+    this.follows = this.runs;
     this.grown();
+  }
+
+  /** The entry that matters once it has ended: its answer, or else its end. */
+  get goal() {
+    return this.answer ?? this.last?.id;
+  }
+
+  /** Lead to the newest end, or to the answer, while that is out of sight. */
+  offer() {
+    const { pane } = this, goal = this.entries.get(this.goal);
+    if (!pane || !goal) return;
+    const bottom = Math.min(innerHeight, pane.getBoundingClientRect().bottom);
+    const isThere = this.runs ? this.follows || atEnd(pane) : goal.getBoundingClientRect().top < bottom - LINE_PX;
+    this.newest.textContent = this.runs ? "Newest ↓" : this.answer === undefined ? "End ↓" : "Answer ↓";
+    this.newest.hidden = isThere;
   }
 
   grown() {
     const { pane } = this;
     if (pane && this.follows) this.top = pane.scrollTop = pane.scrollHeight;
-    this.newest.hidden = this.follows || !this.runs;
+    this.offer();
   }
 
   /** Stay where the reader has scrolled up to, and at the newest end for one who is there. */
   moved() {
-    const { scrollTop, scrollHeight, clientHeight } = this.pane;
-    if (scrollHeight - scrollTop - clientHeight < NEAR_PX) this.follows = true;
+    const { scrollTop } = this.pane;
+    if (atEnd(this.pane)) this.follows = true;
     else if (scrollTop < this.top) this.follows = false;
     this.top = scrollTop;
-    this.newest.hidden = this.follows || !this.runs;
+    this.offer();
   }
 
   /** Show another task, or the same again. */
   open(id) {
     if (id !== this.id) {
-      [this.id, this.after, this.entries, this.last] = [id, 0, new Map(), undefined];
+      [this.id, this.after, this.entries, this.last, this.answer] = [id, 0, new Map(), undefined, undefined];
       [this.follows, this.top] = [false, 0];
       this.list.replaceChildren();
       this.empty.hidden = false;
+      this.newest.hidden = true;
     }
     return this.read();
   }
@@ -87,12 +104,18 @@ export class Transcript {
     } else this.list.append(made);
     this.entries.set(entry.id, made);
     if (entry.id >= (this.last?.id ?? 0)) this.last = entry;
+    if (entry.kind === "answer" && entry.title === "answer") this.answer = entry.id;
   }
 
   close() {
     removeEventListener("scroll", this.scrolled, { capture: true });
     this.watch.disconnect();
   }
+}
+
+/** Return true where the end of what scrolls is in sight, or nearly. */
+function atEnd({ scrollTop, scrollHeight, clientHeight }) {
+  return scrollHeight - scrollTop - clientHeight < NEAR_PX;
 }
 
 /** Make an entry: a tool call in one line, with all that it said below; anything else as text. */
