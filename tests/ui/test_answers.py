@@ -155,6 +155,23 @@ async def test_the_timeline_has_everything_in_its_place(played):
     assert len({each["id"] for each in spans}) == len(spans)
 
 
+@pytest.mark.parametrize(("end", "status"), [("denial", "failed"), ("cancel", "cancelled")])
+async def test_a_wait_fails_by_a_denial_and_by_no_end_of_its_task(played, end, status):
+    ohm, ids, client = played
+    asker = ohm.handle(ids["asker"])
+    if end == "denial":
+        await told(client, f"/api/requests/{ohm.requests()[0].id}/answer", answer="deny")
+        await asker.wait()
+    else:
+        await asker.cancel()
+    (wait,) = [
+        span
+        for span in (await got(client, f"/api/tasks/{ids['asker']}"))["spans"]
+        if (span["task"], span["kind"]) == (ids["asker"], "wait")
+    ]
+    assert wait["status"] == status
+
+
 async def test_a_transcript_is_drawn_here_and_read_on(played):
     _, ids, client = played
     path = f"/api/tasks/{ids['reader']}/transcript"

@@ -82,6 +82,28 @@ def test_a_batch_of_another_process_is_watched_cancelled_answered_and_sent_to(ch
     assert page.faults == []
 
 
+COLOURS = """() => {
+  const { width, height } = document.querySelector("[aria-selected=true] canvas");
+  const pen = document.querySelector("[aria-selected=true] canvas").getContext("2d");
+  const { data } = pen.getImageData(0, height / 2, width, 1), found = { d98a16: 0, d33a3a: 0 };
+  for (let at = 0; at < data.length; at += 4) {
+    const colour = [...data.slice(at, at + 3)].map((one) => one.toString(16).padStart(2, "0")).join("");
+    if (colour in found) found[colour] += 1;
+  }
+  return found.d33a3a > 0 && found.d98a16 > 5 * found.d33a3a;
+}"""
+
+
+def test_a_wait_that_ended_with_a_no_stays_a_wait_with_a_red_end(chromium, see, scene):
+    ids, address = scene
+    page = opened(chromium, address)
+    page.goto(f"{address.split('/?')[0]}/tasks/{ids['asker']}")
+    page.get_by_role("button", name="Deny").click()
+    page.wait_for_function(COLOURS)
+    see(page.locator(".legend")).to_contain_text("failed")
+    assert page.faults == []
+
+
 def test_a_page_left_open_goes_on_after_a_restart_of_the_server(chromium, see, tmp_path):
     with ui_scene.scene_in_a_process(tmp_path) as (ids, _):
         with page_server(tmp_path) as address:

@@ -9,7 +9,6 @@ from ohm_subagents.contract import (
     AnswerAwaited,
     AnswerGiven,
     Cancelled,
-    Deny,
     DiagnosticRaised,
     Failed,
     FollowUpTaken,
@@ -29,7 +28,7 @@ from ohm_subagents.contract.model_route import ModelSelected
 from ohm_subagents.contract.workspace import WorkspaceKept
 from ohm_subagents.ui.markup import markup
 from ohm_subagents.ui.shapes import Entry
-from ohm_subagents.ui.timeline import status_of
+from ohm_subagents.ui.timeline import status_of, status_of_answer
 from ohm_subagents.ui.words import call_words
 from ohm_subagents.views import (
     answer_text,
@@ -205,7 +204,7 @@ class Entries:
         draft = self._asked.pop(event.request_id, None)
         if draft is not None:
             self._extend(draft, answer_text(event.answer, event.by))
-            draft.status = "failed" if isinstance(event.answer, Deny) else "done"
+            draft.status = status_of_answer(event)
 
     def _close(self, outcome: Outcome, at_ms: int) -> None:
         status = status_of(outcome)

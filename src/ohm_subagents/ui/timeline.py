@@ -45,6 +45,13 @@ def status_of(outcome: Outcome) -> SpanStatus:
     return "done" if isinstance(outcome, Succeeded) else "failed" if isinstance(outcome, Failed) else "cancelled"
 
 
+def status_of_answer(event: AnswerGiven) -> SpanStatus:
+    """Return the status of a wait that an answer has ended: one that ended with its task has failed in nothing."""
+    if not isinstance(event.answer, Deny):
+        return "done"
+    return "cancelled" if event.by == "cancel" else "failed"
+
+
 class Timeline:
     """The spans of one task so far.
 
@@ -132,7 +139,7 @@ class Timeline:
         span = self._open.get(f"asks {event.request_id}")
         if span is not None:
             span["label"] = f"{span['label']} · {one_line(answer_text(event.answer, event.by))}"[:_LABEL_CHARS]
-            self._end(f"asks {event.request_id}", at_ms, "failed" if isinstance(event.answer, Deny) else "done")
+            self._end(f"asks {event.request_id}", at_ms, status_of_answer(event))
 
     def _point(self, event: GuardTripped, at_ms: int) -> None:
         self._begin("guard", "guard", f"{event.guard}: {event.step} · {event.message}", at_ms)

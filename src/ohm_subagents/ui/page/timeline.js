@@ -5,6 +5,7 @@ import { KINDS, duration, now } from "./words.js";
 const THIN = { run: 0.5, queued: 0.16, guard: 1 };
 const STEPS_MS = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 86400].map((seconds) => seconds * 1000);
 const TICK_PX = 90;
+const DENIED_PX = 4;
 
 export class Timeline {
   constructor() {
@@ -49,11 +50,16 @@ export class Timeline {
       const left = Math.max(0, (span.start_ms - from) * scale);
       const wide = Math.max(span.kind === "guard" ? 3 : 1.5, (Math.min(end, to) - from) * scale - left);
       const tall = height * (THIN[span.kind] ?? 0.5);
-      pen.fillStyle = span.status === "failed" && span.kind !== "run" ? colours.failed : colours[span.kind];
+      const failed = span.status === "failed" && span.kind !== "run", waited = span.kind === "wait";
+      pen.fillStyle = failed && !waited ? colours.failed : colours[span.kind];
       pen.globalAlpha = span.kind === "run" ? 0.22 : 1;
       pen.beginPath();
       pen.roundRect(left, (height - tall) / 2, wide, tall, Math.min(3, wide / 2));
       pen.fill();
+      if (!failed || !waited || end > to) continue;
+      const last = Math.min(DENIED_PX, wide / 2);
+      pen.fillStyle = colours.failed;
+      pen.fillRect(left + wide - last, (height - tall) / 2, last, tall);
     }
     pen.globalAlpha = 1;
   }
@@ -110,13 +116,14 @@ const MEANT = {
   wait: "It waits for an answer, a free slot, a provider that asked to slow down, or a budget",
   guard: "A guard against loops or costs has warned the task, or ended it",
   queued: "It waits for its turn",
+  failed: "A call or a request to a model failed; at the end of a wait, the answer was no",
 };
 
 /** Make the key to the colours. */
 export function legend() {
-  const kinds = Object.entries(KINDS).filter(([kind]) => kind !== "run");
+  const kinds = [...Object.keys(KINDS).filter((kind) => kind !== "run"), "failed"];
   return node("p", { class: "legend", "aria-hidden": "true" },
-    kinds.map(([kind, name]) => node("span", { class: "key", "data-kind": kind, title: MEANT[kind] }, name)));
+    kinds.map((kind) => node("span", { class: "key", "data-kind": kind, title: MEANT[kind] ?? KINDS[kind] }, kind)));
 }
 
 /** Return the size of a canvas as the style has it. The first look after a change costs a layout. */
