@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ohm_subagents._views.doing import doing_text
     from ohm_subagents._views.fleet_table import FLEET_SORTS, FleetRow, FleetSort, fleet_lines
     from ohm_subagents._views.listing import task_fact_lines, task_list_lines
-    from ohm_subagents._views.live_task import LiveTask, patient_tasks
+    from ohm_subagents._views.live_task import Awaited, LiveTask, awaited_tasks, patient_tasks
     from ohm_subagents._views.live_tree import brief_lines, task_block
     from ohm_subagents._views.messages import Message, MessageLog, arguments_in, calls_of, messages_of, text_of
     from ohm_subagents._views.model_text import task_text
@@ -58,6 +58,7 @@ __all__ = [
     "FLEET_SORTS",
     "PLAIN",
     "TODO_TOOLS",
+    "Awaited",
     "Concern",
     "CostKey",
     "CostRow",
@@ -81,6 +82,7 @@ __all__ = [
     "arguments_in",
     "asked_text",
     "assistant_text",
+    "awaited_tasks",
     "awaited_text",
     "brief_lines",
     "call_line",
@@ -153,7 +155,7 @@ __getattr__, __dir__ = lazy_names(
         "_views.doing": "doing_text",
         "_views.fleet_table": "FLEET_SORTS FleetRow FleetSort fleet_lines",
         "_views.listing": "task_fact_lines task_list_lines",
-        "_views.live_task": "LiveTask patient_tasks",
+        "_views.live_task": "Awaited LiveTask awaited_tasks patient_tasks",
         "_views.live_tree": "brief_lines task_block",
         "_views.messages": "Message MessageLog arguments_in calls_of messages_of text_of",
         "_views.model_text": "task_text",

@@ -246,6 +246,7 @@ async def test_a_lead_that_waits_is_drawn_with_all_its_children_and_is_not_stuck
         await store.flush()
         with on_terminal(ohm_process, *command) as (screen, process):
             await to_thread.run_sync(screen.wait_for, "2 running (1 stuck) · 1 succeeded", "All pass.")
+            await to_thread.run_sync(screen.wait_for, "Waits for 1 of 2 below: 1 stuck")
             hand.started("task_late", parent="task_quiet", description="Come late")
             await store.flush()
             await to_thread.run_sync(screen.wait_for, "3 running (1 stuck) · 1 succeeded", "Come late")

@@ -134,6 +134,11 @@ async def test_a_task_waits_for_what_it_has_started_and_not_for_what_that_has_le
         hand.started("task_left", parent="task_over")
         await store.flush()
         told = [(await to_thread.run_sync(partial(ohm, "task", name))).stderr for name in ("task_lead", "task_over")]
+        hand.started("task_more", parent="task_lead")
+        await store.flush()
+        listed = (await to_thread.run_sync(partial(ohm, "tasks"))).stdout
+    waiting = [line.split()[1] for line in listed.splitlines() if "Waits for 1 of 2 below: 1 stuck" in line]
+    assert waiting == ["task_lead"]
     assert [one.startswith("What is stuck ") for one in told] == [True, False]
 
 

@@ -135,7 +135,7 @@ class Board:
 
     def sum_line(self, width: int) -> str:
         """Return what the tasks came to so far, without colours; empty for one."""
-        tasks = with_patience(self.tasks)
+        tasks = with_patience(self.tasks, now_ms=system_clock())
         return "" if len(tasks) < 2 else sum_line(tasks, now_ms=system_clock(), width=width, theme=PLAIN)
 
     def move(self, step: int) -> None:

@@ -25,7 +25,7 @@ def finished_lines(task: Task, *, width: int, theme: Theme = PLAIN, below: Seque
 
     With tasks below it, one line each, below a line of what all of them came to.
     """
-    top, *below = with_patience([LiveTask(task), *below])
+    top, *below = with_patience([LiveTask(task), *below], now_ms=system_clock())
     lines = _block(top, below, width, theme)
     return [_sum([top, *below], width, theme), *lines] if below else lines
 
@@ -44,7 +44,7 @@ def print_batch(
     printed but for those that were `asked` for. `after` prints what belongs below an answer. In a pipe no line is cut.
     One task is printed as `print_finished` does.
     """
-    tasks = with_patience(tasks)
+    tasks = with_patience(tasks, now_ms=system_clock())
     tops = [at for at, one in enumerate(tasks) if not one.depth]
     blocks = [tasks[start:end] for start, end in zip(tops, [*tops[1:], len(tasks)], strict=True)]
     now_ms, columns = system_clock(), width() if is_terminal() else sys.maxsize

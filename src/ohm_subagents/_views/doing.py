@@ -10,9 +10,10 @@ from ohm_subagents._views.cells import one_line
 from ohm_subagents._views.live_task import LiveTask
 from ohm_subagents._views.task_texts import failure_line
 from ohm_subagents._views.tree import SPINNER
-from ohm_subagents._views.waits import asked_lines, awaited_text, wait_lines
+from ohm_subagents._views.waits import asked_lines, awaited_text, below_line, wait_lines
 
 if TYPE_CHECKING:
+    from ohm_subagents._views.live_task import Awaited
     from ohm_subagents._views.spans import Span
     from ohm_subagents.contract.task import Task
 
@@ -23,11 +24,10 @@ _MARKED: Final = re.compile(r"(\*\*|`)(?=\S)([^*`]+)(?<=\S)\1")
 """Words that Markdown makes bold, or code."""
 
 
-def doing_text(task: Task, *, now_ms: int, is_patient: bool = False) -> str:
+def doing_text(task: Task, *, now_ms: int, is_patient: bool = False, awaited: Awaited | None = None) -> str:
     """Return on one line what a task that works does now, or waits for."""
-    return "".join(text for _, text in doing_line(LiveTask(task, is_patient=is_patient), now_ms=now_ms)).lstrip(
-        f"{''.join(SPINNER)} "
-    )
+    live = LiveTask(task, is_patient=is_patient, awaited=awaited)
+    return "".join(text for _, text in doing_line(live, now_ms=now_ms)).lstrip(f"{''.join(SPINNER)} ")
 
 
 def doing_lines(live: LiveTask, *, now_ms: int, width: int, limit: int) -> list[list[Span]]:
@@ -43,7 +43,7 @@ def doing_line(live: LiveTask, *, now_ms: int) -> list[Span]:
             return [("error", one_line(failure_line(task.error)[:SAID_CHARS].split("\n", 1)[0]))]
         output = task.output[:SAID_CHARS]
         return [("dim", _first_words(output) if output.strip() else _newest_words(task.text.strip()[-SAID_CHARS:]))]
-    waiting = wait_lines(task, live.held)
+    waiting = wait_lines(task, live.held) or [*filter(None, [below_line(live)])]
     if waiting:
         return waiting[0]
     if live.concern(now_ms=now_ms) == "stuck":

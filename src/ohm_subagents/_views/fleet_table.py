@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 from ohm_subagents._views.account import remaining_parts
 from ohm_subagents._views.cells import cells, fit, one_line
 from ohm_subagents._views.doing import doing_lines
-from ohm_subagents._views.live_task import LiveTask, patient_tasks
+from ohm_subagents._views.live_task import LiveTask, awaited_tasks, patient_tasks
 from ohm_subagents._views.quantities import clock_text, cost_text, counted
 from ohm_subagents._views.spans import BETWEEN, painted
 from ohm_subagents._views.task_texts import STATUS_TOKENS, elapsed_ms
@@ -116,6 +116,9 @@ def _work_lines(
 ) -> dict[TaskId, list[list[Span]]]:
     """Return what tasks do or ask, in `spare` lines at most; those that need somebody have the first ones."""
     live = [LiveTask(row.work, is_patient=row.task.id in patient) for row in rows if row.work is not None]
+    concerns = {one.task.id: concern for one in live if (concern := one.concern(now_ms=now_ms)) is not None}
+    awaited = awaited_tasks((row.task for row in rows), concerns)
+    live = [one._replace(awaited=awaited.get(one.task.id)) for one in live]
     live.sort(key=lambda one: one.concern(now_ms=now_ms) is None)
     told: dict[TaskId, list[list[Span]]] = {}
     for number, one in enumerate(live[:spare]):

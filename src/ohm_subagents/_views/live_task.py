@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from ohm_subagents._views.work_facts import concern_of
 from ohm_subagents.contract.events import RequestHeld  # noqa: TC001  the types of a public record are read at run time
+from ohm_subagents.contract.listed_task import ListedTask
 from ohm_subagents.contract.task import Task
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from ohm_subagents._views.work_facts import Concern
     from ohm_subagents.contract.ids import TaskId
-    from ohm_subagents.contract.listed_task import ListedTask
+
+
+class Awaited(NamedTuple):
+    """The tasks that a task has started itself, of which one has not settled: how many there are."""
+
+    total: int
+    """All of them."""
+    going: int
+    """Those that have not settled."""
+    asking: int
+    """Those of them that wait for an answer."""
+    stuck: int
+    """Those of them that make no progress."""
+    since_ms: int
+    """The admission of the first that has not settled, in epoch milliseconds."""
 
 
 class LiveTask(NamedTuple):
@@ -29,6 +45,8 @@ class LiveTask(NamedTuple):
     """The number of shown tasks that it is below."""
     is_patient: bool = False
     """True while it waits for a task that it has started (`patient_tasks`): such a one is not stuck."""
+    awaited: Awaited | None = None
+    """The tasks that it has started, if one of them goes on, and it is known."""
 
     @property
     def is_held(self) -> bool:
@@ -46,7 +64,27 @@ def patient_tasks(tasks: Iterable[Task | ListedTask]) -> frozenset[TaskId | None
     return frozenset(one.assignment.parent if isinstance(one, Task) else one.parent for one in working)
 
 
-def with_patience(tasks: Sequence[LiveTask]) -> list[LiveTask]:
-    """Return tasks of which each knows whether it waits for another one of them."""
+def awaited_tasks(
+    tasks: Iterable[Task | ListedTask], concerns: Mapping[TaskId, Concern]
+) -> dict[TaskId | None, Awaited]:
+    """Return what those wait for that have started some of these tasks, by the id; `concerns` is what is amiss."""
+    below: dict[TaskId | None, list[ListedTask]] = defaultdict(list)
+    for one in (ListedTask.of(each) if isinstance(each, Task) else each for each in tasks):
+        below[one.parent].append(one)
+    found = {}
+    for parent, children in below.items():
+        going = [one for one in children if not one.is_terminal]
+        amiss = Counter(concerns.get(one.id) for one in going)
+        if going:
+            since_ms = min(one.created_ms for one in going)
+            found[parent] = Awaited(len(children), len(going), amiss["asking"], amiss["stuck"], since_ms)
+    return found
+
+
+def with_patience(tasks: Sequence[LiveTask], *, now_ms: int) -> list[LiveTask]:
+    """Return tasks of which each knows whether it waits for others of them, and for how many."""
     patient = patient_tasks(one.task for one in tasks)
-    return [one._replace(is_patient=one.is_patient or one.task.id in patient) for one in tasks]
+    known = [one._replace(is_patient=one.is_patient or one.task.id in patient) for one in tasks]
+    concerns = {one.task.id: concern for one in known if (concern := one.concern(now_ms=now_ms)) is not None}
+    awaited = awaited_tasks((one.task for one in known), concerns)
+    return [one._replace(awaited=awaited.get(one.task.id)) for one in known]

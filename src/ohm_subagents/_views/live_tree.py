@@ -12,7 +12,7 @@ from ohm_subagents._views.spans import Span, painted, span_cells
 from ohm_subagents._views.task_texts import STATUS_TOKENS, UPDATED, elapsed_ms, task_title
 from ohm_subagents._views.tree import BLANK, BRANCH, DOWN, LAST, MIN_WIDTH, PREFIX
 from ohm_subagents._views.verification import verified_line
-from ohm_subagents._views.waits import asked_lines, awaited_text, wait_lines
+from ohm_subagents._views.waits import asked_lines, awaited_text, below_line, wait_lines
 from ohm_subagents._views.work_facts import state_mark, work_facts
 from ohm_subagents.contract.task import UNAVAILABLE
 
@@ -201,6 +201,7 @@ def _last(live: LiveTask, now_ms: int, width: int, limit: int) -> list[list[Span
     if task.is_terminal:
         return [_ending(task, width)]
     waiting = asked_lines(task, width=width, limit=limit) or wait_lines(task, live.held)[:limit]
+    waiting = waiting or [*filter(None, [below_line(live)])]
     if not waiting and live.concern(now_ms=now_ms) == "stuck":
         waiting = [[("warning", awaited_text(task))]]
     elif not waiting and live.thinking:

@@ -39,7 +39,7 @@ def screen_lines(
     Where there is room for none of some, those that have settled are left out first, and their states counted. `chosen`
     is the id of the task that is marked.
     """
-    tasks = with_patience(tasks)
+    tasks = with_patience(tasks, now_ms=now_ms)
     if len(tasks) == 1:
         return task_block(tasks[0], now_ms=now_ms, width=width, height=height, theme=theme)
     shown = _fitting(tasks, height - 1, chosen, now_ms)

@@ -15,12 +15,15 @@ from ohm_subagents.contract.task import UNAVAILABLE
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ohm_subagents._views.live_task import LiveTask
     from ohm_subagents._views.spans import Span
     from ohm_subagents.contract.events import RequestHeld
     from ohm_subagents.contract.requests import Request
     from ohm_subagents.contract.task import Task
 
 _CHARS: Final = 4_000
+_STARTS: Final = "task"
+"""The tool that waits for tasks which an earlier call has started."""
 _HELD: Final[Mapping[str, str]] = MappingProxyType(
     {
         "slots": "Waits for a free slot: {} answers other requests.",
@@ -42,6 +45,26 @@ def wait_lines(task: Task, held: RequestHeld | None) -> list[list[Span]]:
     if held is not None:
         return [[("warning", held_text(held))]]
     return []
+
+
+def below_line(live: LiveTask) -> list[Span]:
+    """Return for how many of the tasks that it has started a task waits, and what is amiss with them.
+
+    Empty where it does something else meanwhile: it thinks, or a tool that it has called since works.
+    """
+    awaited = live.awaited
+    if awaited is None or live.task.is_terminal:
+        return []
+    opened = [call for call in seen_calls(live.task.activity.calls) if call.status is None]
+    newest = opened[-1] if opened else None
+    if newest is None and live.thinking:
+        return []
+    if newest is not None and newest.tool != _STARTS and (newest.began_ms or 0) > awaited.since_ms:
+        return []
+    amiss = [f"{count} {word}" for word, count in (("asking", awaited.asking), ("stuck", awaited.stuck)) if count]
+    of_all = f" of {awaited.total}" if awaited.total > awaited.going else ""
+    which = f": {', '.join(amiss)}" if amiss else ""
+    return [("warning" if amiss else "muted", f"Waits for {awaited.going}{of_all} below{which}")]
 
 
 def queued_text(place: int = 1, together: int = 1) -> str:

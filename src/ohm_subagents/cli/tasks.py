@@ -27,6 +27,7 @@ from ohm_subagents.contract.task import Status
 from ohm_subagents.store import TaskQuery
 from ohm_subagents.views import (
     CONCERNS,
+    awaited_tasks,
     doing_text,
     state_text,
     task_envelope,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from ohm_subagents.config import OhmConfig
     from ohm_subagents.contract import ListedTask
     from ohm_subagents.store import Store
-    from ohm_subagents.views import Concern
+    from ohm_subagents.views import Awaited, Concern
 
 STATES = frozenset({*get_args(Status), *CONCERNS})
 
@@ -61,9 +62,11 @@ async def print_tasks(
         kept = store.count(TaskQuery())
         print_text(_without(query, kept, store) if kept else f"No tasks are kept in '{store.place}'.")
     concerns = concerns_in(store) if any(task.status == "running" for task in shown) else {}
+    below = [one for task in shown if not task.is_terminal for one in store.list(TaskQuery(parent=task.id))]
+    awaited = awaited_tasks((one.ok_value for one in below if isinstance(one, Ok)), concerns)
     accounts = Accounts(store) if with_cost else None
     for task in shown:
-        _print_listed(task, store, concerns.get(task.id), accounts)
+        _print_listed(task, store, concerns.get(task.id), awaited.get(task.id), accounts)
     if shown and with_cost:
         print_text("\n".join(wrap(total_line(shown), width() if is_terminal() else sys.maxsize)))
     if any(concerns.get(task.id) == "stuck" for task in shown):
@@ -95,7 +98,9 @@ def _without(query: TaskQuery, kept: int, store: Store) -> str:
     return f"No task in '{store.place}' has {wanted} (kept there: {kept})."
 
 
-def _print_listed(task: ListedTask, store: Store, concern: Concern | None, accounts: Accounts | None) -> None:
+def _print_listed(
+    task: ListedTask, store: Store, concern: Concern | None, awaited: Awaited | None, accounts: Accounts | None
+) -> None:
     """Print a task; with `accounts` its usage and what is left for it."""
     with_cost = accounts is not None
     found = None if task.status == "queued" else store.get(task.id)
@@ -107,7 +112,7 @@ def _print_listed(task: ListedTask, store: Store, concern: Concern | None, accou
         why = (
             ""
             if with_cost and task.status == "succeeded"
-            else doing_text(whole, now_ms=now_ms, is_patient=concern is None)
+            else doing_text(whole, now_ms=now_ms, is_patient=concern is None, awaited=awaited)
         )
     lines = partial(
         task_list_lines,
