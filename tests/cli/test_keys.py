@@ -25,10 +25,12 @@ from ohm_subagents.contract import (
     RunStarted,
     Succeeded,
     Task,
+    TaskId,
     TaskQueued,
     TaskSettled,
     apply,
 )
+from ohm_subagents.suite import ToolResult
 
 UP, DOWN, ENTER, ESCAPE = "\x1b[A", "\x1bOB", "\n", "\x1b"
 
@@ -133,9 +135,58 @@ async def test_a_task_is_cancelled_once_it_is_chosen_only() -> None:
     assert board.note == "Choose a task first: ↑ and ↓ move the ▸."
 
 
-def ended_task(task_id: str) -> Task:
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("keys", "note", "is_open"),
+    [
+        (["x"], "Cancel scan and 2 tasks below? x again / Esc", True),
+        (["x", ESCAPE], "", True),
+        (["x", ESCAPE, ESCAPE], "", False),
+        (["x", DOWN, "x"], "Cancel scan and 1 task below? x again / Esc", True),
+        (["x", ESCAPE, "x"], "Cancel scan and 2 tasks below? x again / Esc", True),
+        (["x", "x"], "task_1 is cancelled.", True),
+    ],
+    ids=repr,
+)
+async def test_the_key_that_cancels_asks_once_more_and_says_what_that_ends(keys, note: str, is_open: bool) -> None:
+    board, display, ohm = board_of(1), Watched(), Cancelling()
+    for task_id, parent in (("task_2", "task_1"), ("task_3", "task_2")):
+        board.notify(queued_task(task_id, parent=TaskId(parent)), TaskQueued())
+    board.notify(ended_task("task_4", parent="task_1"), TaskSettled(outcome=Succeeded()))
+    with terminal() as typed:
+        async with anyio.create_task_group() as group:
+            group.start_soon(Keyboard(ohm, board, display, group).run)
+            for key in (DOWN, ENTER, *keys):
+                display.obeyed = anyio.Event()
+                typed(key)
+                await display.obeyed.wait()
+            if keys == ["x", "x"]:
+                await ohm.done.wait()
+            group.cancel_scope.cancel()
+    assert (board.note, board.is_open) == (note, is_open)
+
+
+class Cancelling:
+    """An `Ohm` whose tasks another process runs, which says what was cancelled."""
+
+    def __init__(self) -> None:
+        self.done = anyio.Event()
+
+    def handle(self, _task_id: TaskId) -> None:
+        return None
+
+    async def call(self, _tool: str, asked: dict[str, str]) -> ToolResult:
+        self.done.set()
+        return ToolResult(text=f"{asked['id']} is cancelled.", details={}, is_error=True)
+
+
+def ended_task(task_id: str, parent: str | None = None) -> Task:
     events = (RunStarted(prompt="p"), RunEnded(outcome=Succeeded(), output="Done."), TaskSettled(outcome=Succeeded()))
-    return reduce(lambda state, event: apply(state, event, at_ms=1), events, queued_task(task_id))
+    return reduce(
+        lambda state, event: apply(state, event, at_ms=1),
+        events,
+        queued_task(task_id, parent=parent and TaskId(parent)),
+    )
 
 
 def asking(board: Board, task_id: str) -> Request:
@@ -201,6 +252,8 @@ def test_one_task_is_cancelled_and_the_others_go_on(ohm, ohm_process, delegated)
     with on_terminal(ohm_process, *delegated) as (screen, process):
         screen.wait_for("2 running", "x cancel")
         screen.type(DOWN + "x")
+        screen.wait_for("Cancel 1? x again / Esc")
+        screen.type("x")
         screen.wait_for("1 running · 1 cancelled")
         screen.type("q")
         screen.wait_for_end()

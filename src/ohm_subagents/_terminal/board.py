@@ -138,6 +138,14 @@ class Board:
         tasks = with_patience(self.tasks, now_ms=system_clock())
         return "" if len(tasks) < 2 else sum_line(tasks, now_ms=system_clock(), width=width, theme=PLAIN)
 
+    def going_below(self, task_id: TaskId) -> int:
+        """Return how many tasks below one have not settled."""
+        below = {task_id}
+        for one in self.tasks:  # each is above those that it has started
+            if one.task.assignment.parent in below:
+                below.add(one.task.id)
+        return sum(one.task.id in below - {task_id} and not one.task.is_terminal for one in self.tasks)
+
     def move(self, step: int) -> None:
         """Choose the next task, or the one before."""
         ids = [one.task.id for one in self.tasks]

@@ -16,7 +16,8 @@ from ohm_subagents._app.handle import Handle
 from ohm_subagents._terminal.command import complain
 from ohm_subagents._terminal.prompts import WentBack, asker, is_attended, typed_line, typing
 from ohm_subagents._terminal.terminal import width
-from ohm_subagents._views.cells import one_line
+from ohm_subagents._views.cells import fit, one_line
+from ohm_subagents._views.quantities import counted
 from ohm_subagents._views.task_texts import task_title
 from ohm_subagents.contract.result import Err
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 _KEY: Final = re.compile(r"\x1b(?:\[[0-9;]*[A-Za-z~]|O[A-Z])?|[^\x1b]")
 _STEPS: Final = {"\x1b[A": -1, "\x1bOA": -1, "k": -1, "\x1b[B": 1, "\x1bOB": 1, "j": 1, "\t": 1}
 _BYTES: Final = 1024
+_TITLE_CELLS: Final = 50
 
 
 def has_keyboard() -> bool:
@@ -63,6 +65,8 @@ class Keyboard:
         self._wanted: str | None = None
         self._is_put_off = False
         """Ask nothing until the key for it is pressed."""
+        self._doomed: TaskId | None = None
+        """The task that the next `x` cancels: the last key was `x` too, and was about it."""
 
     async def run(self) -> None:
         """Read keys and obey them, until the terminal is closed."""
@@ -144,6 +148,7 @@ class Keyboard:
 
     async def _obey(self, key: str) -> None:
         board, board.note = self._board, ""
+        doomed, self._doomed = self._doomed, None
         match key:
             case "q":
                 signal.raise_signal(signal.SIGINT)
@@ -152,11 +157,11 @@ class Keyboard:
                     board.move(0)
                 board.is_open = not board.is_open
             case "\x1b":
-                board.is_open = False
+                board.is_open = board.is_open and doomed is not None
             case "s":
                 await self._send()
             case "x":
-                self._cancel()
+                self._cancel(doomed)
             case "a":
                 self._answer()
             case _ if key in _STEPS:
@@ -189,8 +194,8 @@ class Keyboard:
             if isinstance(answer, Err):
                 self._board.note = str(answer.err_value)
 
-    def _cancel(self) -> None:
-        """Cancel the chosen task, and let the others go on."""
+    def _cancel(self, doomed: TaskId | None) -> None:
+        """Cancel the chosen task, and let the others go on; at the first time tell what that would cancel."""
         task = self._board.chosen_task
         if task is None:
             self._board.note = "Choose a task first: ↑ and ↓ move the ▸."
@@ -198,6 +203,12 @@ class Keyboard:
             self._board.note = "It has ended."
         elif self._ohm is None:
             self._board.note = f"From elsewhere: ohm cancel {task.id}"
+        elif task.id != doomed:
+            self._doomed = task.id
+            below = self._board.going_below(task.id)
+            also = f" and {counted(below, 'task')} below" if below else ""
+            title = fit(one_line(task.assignment.description), _TITLE_CELLS) or task.id
+            self._board.note = f"Cancel {title}{also}? x again / Esc"
         else:
             self._group.start_soon(self._cancelled, self._ohm, task.id)
 
