@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from ohm_subagents._views.tool_calls import FileChange, NamedCall, argument_lines, changed_lines, named_call
     from ohm_subagents._views.transcript import Transcript, transcript_lines
     from ohm_subagents._views.tree import status_marker
+    from ohm_subagents._views.tree_order import in_tree
     from ohm_subagents._views.verification import check_text, verified_line
     from ohm_subagents._views.waits import asked_text, awaited_text, held_text, queued_text, request_words
     from ohm_subagents._views.work_facts import CONCERNS, Concern, concern_of, quiet_ms, state_text
@@ -105,6 +106,7 @@ __all__ = [
     "fit",
     "fleet_lines",
     "held_text",
+    "in_tree",
     "instant_text",
     "landing_text",
     "messages_of",
@@ -169,6 +171,7 @@ __getattr__, __dir__ = lazy_names(
         "_views.tool_calls": "FileChange NamedCall argument_lines changed_lines named_call",
         "_views.transcript": "Transcript transcript_lines",
         "_views.tree": "status_marker",
+        "_views.tree_order": "in_tree",
         "_views.verification": "check_text verified_line",
         "_views.waits": "asked_text awaited_text held_text queued_text request_words",
         "_views.work_facts": "CONCERNS Concern concern_of quiet_ms state_text",

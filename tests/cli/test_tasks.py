@@ -11,6 +11,7 @@ from functools import partial
 
 import pytest
 from anyio import to_thread
+from screen import PATIENCE_S, on_terminal
 from store_tasks import Clock, Hand, opened
 
 from ohm_subagents.commands import system_clock
@@ -140,6 +141,24 @@ async def test_a_task_waits_for_what_it_has_started_and_not_for_what_that_has_le
     waiting = [line.split()[1] for line in listed.splitlines() if "Waits for 1 of 2 below: 1 stuck" in line]
     assert waiting == ["task_lead"]
     assert [one.startswith("What is stuck ") for one in told] == [True, False]
+
+
+@pytest.mark.anyio
+async def test_on_a_terminal_a_list_shows_each_task_below_the_one_that_has_started_it(ohm, ohm_process) -> None:
+    clock = Clock(system_clock())
+    async with opened("sqlite", ohm.root / "config", clock) as store:
+        hand = Hand(store, clock)
+        for task_id, parent in (("task_lead", None), ("task_below", "task_lead"), ("task_other", None)):
+            hand.settled(task_id, parent=parent)
+            clock.now += 1
+        await store.flush()
+        with on_terminal(ohm_process, "tasks") as (screen, process):
+            await to_thread.run_sync(screen.wait_for_end)
+            assert process.wait(PATIENCE_S) == 0
+        piped = (await to_thread.run_sync(ohm, "tasks")).stdout
+    heads = [line.partition(" Finder")[0] for line in screen.text.splitlines() if "Finder" in line]
+    assert heads == ["✓ sk_other", "✓ ask_lead", "  ✓ sk_below"]
+    assert [line.split()[1] for line in piped.splitlines()] == ["task_other", "task_below", "task_lead"]
 
 
 @pytest.mark.anyio

@@ -122,6 +122,19 @@ def test_the_sum_counts_a_tree_once_with_those_that_have_ended() -> None:
     )
 
 
+def test_tasks_stand_below_those_that_have_started_them_and_costs_say_what_they_count() -> None:
+    used = UsageAdded(usage=Usage(requests=1, cost_usd=Decimal("0.2")))
+    rows = [
+        at_work("task_3", parent=TaskId("task_2")),
+        at_work("task_1", used, used),
+        at_work("task_2", used, below=Usage(requests=1, cost_usd=Decimal("0.1"))),
+    ]
+    shown = fleet_lines(rows, sort="cost", now_ms=6_000, width=120, height=9, theme=PLAIN)[2:]
+    assert [line.split()[1] for line in shown] == ["task_1", "task_2", "task_3"]
+    assert ["with below $0.3000" in line for line in shown] == [False, True, False]
+    assert [line.endswith("    Look") for line in shown] == [False, False, True]
+
+
 def test_what_is_left_is_told_once_a_tree() -> None:
     charged = [AccountCharged(remaining=Remaining(cost_usd=Decimal(left))) for left in ("0.4", "0.45")]
     rows = [at_work("task_1", charged[0]), at_work("task_2", charged[1], parent=TaskId("task_1"))]
@@ -146,11 +159,11 @@ def test_what_a_task_does_or_asks_is_below_it_where_lines_are_left() -> None:
 
     assert below(5) == []
     assert below(6) == ["╰ Asks: Should the next release be 2.4.1, which hides th…"]
-    assert below(8)[1:] == ["╰ Asks: Should the next release be 2.4.1, which hides th…", "╰ Waits for read a.py"]
+    assert below(8)[1:] == ["╰ Waits for read a.py", "╰ Asks: Should the next release be 2.4.1, which hides th…"]
     assert below(20)[1:] == [
+        "╰ Waits for read a.py",
         "╰ Asks: Should the next release be 2.4.1, which hides the",
         "break, or 3.0.0? (a / b) (req_1)",
-        "╰ Waits for read a.py",
     ]
     assert "bash sleep 9" in below(20)[0]
 

@@ -8,6 +8,7 @@ from made_tasks import with_fields
 
 from ohm_subagents._views.listing import task_fact_lines, task_list_lines
 from ohm_subagents.contract import (
+    Account,
     AnswerAwaited,
     Diagnostic,
     DiagnosticRaised,
@@ -63,6 +64,15 @@ def test_what_a_task_asks_has_lines_of_its_own_the_id_of_the_request_last(runnin
         "  2.4.1, which hides the break, or",
         "  3.0.0? (2.4.1 / 3.0.0) (req_1)",
     )
+
+
+def test_what_a_task_used_counts_what_is_below_it_and_says_so(running) -> None:
+    below = replace(ListedTask.of(running(*READ, SPENT)), account=Account(below=Usage(cost_usd=Decimal("0.25"))))
+    lines = task_list_lines(below, now_ms=9_000, depth=1, width=90)
+    assert [len(line) - len(line.lstrip()) for line in lines] == [2, 4]
+    assert " · $0.7500 with below · 1 tool call · 1,000 tokens" in lines[1]
+    unpriced = replace(ListedTask.of(running(*READ)), account=Account(below=Usage(tool_calls=2)))
+    assert task_list_lines(unpriced, now_ms=9_000)[1].endswith(" · 3 tool calls with below")
 
 
 def test_costs_take_as_many_lines_as_they_need_and_no_number_is_cut(succeeded) -> None:

@@ -17,6 +17,7 @@ from ohm_subagents._views.screen import screen_lines, sum_line
 from ohm_subagents._views.spans import painted
 from ohm_subagents._views.theme import PLAIN
 from ohm_subagents._views.tree import SPINNER, SPINNER_FRAME_MS
+from ohm_subagents._views.tree_order import in_tree
 from ohm_subagents.contract.events import (
     RequestHeld,
     RequestReleased,
@@ -29,7 +30,7 @@ from ohm_subagents.contract.events import (
 from ohm_subagents.contract.requests import AnswerAwaited, AnswerGiven
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from ohm_subagents._plugins.suites.observer import Observer
@@ -100,11 +101,8 @@ class Board:
     def tasks(self) -> list[LiveTask]:
         """The tasks so far, each above those that its subagent has started."""
         seen = dict([*self._tasks.items()])  # a copy: it is drawn in another thread
-        below: dict[TaskId | None, list[LiveTask]] = {}
-        for one in seen.values():
-            parent = one.task.assignment.parent
-            below.setdefault(parent if parent in seen else None, []).append(one)
-        return [*_in_order(below, None, 0)]
+        ordered = in_tree([*seen.values()], lambda one: (one.task.id, one.task.assignment.parent))
+        return [one._replace(depth=depth) for depth, one in ordered]
 
     @property
     def asks_alone(self) -> bool:
@@ -199,9 +197,3 @@ class Board:
 def _answer(text: str, width: int) -> list[str]:
     """Return the lines of an answer, drawn once: on a terminal with its Markdown, as a command leaves it."""
     return [*(prose_lines(text) if is_terminal() else wrapped(text, width))]
-
-
-def _in_order(below: Mapping[TaskId | None, list[LiveTask]], parent: TaskId | None, depth: int) -> Iterator[LiveTask]:
-    for one in below.get(parent, ()):
-        yield one._replace(depth=depth)
-        yield from _in_order(below, one.task.id, depth + 1)

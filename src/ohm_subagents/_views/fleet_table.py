@@ -11,7 +11,8 @@ from ohm_subagents._views.live_task import LiveTask, awaited_tasks, patient_task
 from ohm_subagents._views.quantities import clock_text, cost_text, counted
 from ohm_subagents._views.spans import BETWEEN, painted
 from ohm_subagents._views.task_texts import STATUS_TOKENS, elapsed_ms
-from ohm_subagents._views.work_facts import CONCERN_MARKS, concern_of, state_mark, state_text
+from ohm_subagents._views.tree_order import in_tree
+from ohm_subagents._views.work_facts import CONCERN_MARKS, CONCERNS, concern_of, state_mark, state_text
 from ohm_subagents.contract.listed_task import ListedTask  # noqa: TC001  the types of a public record are read at run time
 from ohm_subagents.contract.task import Task  # noqa: TC001  likewise
 from ohm_subagents.contract.usage import NOTHING_USED
@@ -50,6 +51,8 @@ class FleetRow(NamedTuple):
     """All that is known of it, to tell of one that runs what it waits for or how long it has been quiet."""
     short_id: str = ""
     """As much of its id as names it; empty for the whole one."""
+    depth: int = 0
+    """The number of shown tasks that it is below."""
 
 
 def fleet_lines(
@@ -64,6 +67,7 @@ def fleet_lines(
 ) -> list[str]:
     """Draw a line of sums, one of heads, and one for each task, in at most `height` lines of `width` cells.
 
+    Tasks that another one has started stand below it, indented, and are sorted among themselves.
     What a task used is that of its whole tree; the sums count each tree once, with those of its tasks that have ended.
     Where titles have no room, other columns give theirs: first requests, processes, what is left and tokens, then
     profiles. No number is cut. `with_work` tells below each task what it does or asks, where lines are left for that.
@@ -73,7 +77,7 @@ def fleet_lines(
     if not rows:
         said = [("bold", sums)], [("dim", "Nothing waits or runs. What has ended is in: ohm tasks")]
         return [painted(line, width, theme) for line in said][: max(1, height)]
-    ordered = sorted(rows, key=lambda row: _key(row, sort, now_ms))
+    ordered = _in_order(rows, sort, now_ms)
     room = max(0, height - 2)
     shown = ordered if len(ordered) <= room else ordered[: max(0, room - 1)]
     patient = patient_tasks(row.task for row in rows)
@@ -103,6 +107,11 @@ def fleet_lines(
     return lines[: max(1, height)]
 
 
+def _in_order(rows: Sequence[FleetRow], sort: FleetSort, now_ms: int) -> list[FleetRow]:
+    tree = in_tree(sorted(rows, key=lambda row: _key(row, sort, now_ms)), lambda row: (row.task.id, row.task.parent))
+    return [row._replace(depth=depth) for depth, row in tree]
+
+
 def _sums(rows: Sequence[FleetRow], ids: Container[TaskId | None]) -> str:
     """Return how many tasks there are, how many run, and what they cost: each tree once."""
     used = sum((row.task.tree_usage for row in rows if row.task.parent not in ids), NOTHING_USED)
@@ -119,7 +128,7 @@ def _work_lines(
     concerns = {one.task.id: concern for one in live if (concern := one.concern(now_ms=now_ms)) is not None}
     awaited = awaited_tasks((row.task for row in rows), concerns)
     live = [one._replace(awaited=awaited.get(one.task.id)) for one in live]
-    live.sort(key=lambda one: one.concern(now_ms=now_ms) is None)
+    live.sort(key=lambda one: (*CONCERNS, None).index(one.concern(now_ms=now_ms)))
     told: dict[TaskId, list[list[Span]]] = {}
     for number, one in enumerate(live[:spare]):
         room = min(_MOST_ASKED, spare - min(len(live), spare) + number + 1 - sum(map(len, told.values())))
@@ -170,7 +179,7 @@ def _written(row: FleetRow, now_ms: int, *, is_patient: bool, with_left: bool) -
         "-" if task.status == "queued" else clock_text(taken_ms),
         f"{used.requests:,}",
         f"{used.input_tokens + used.output_tokens:,}",
-        "-" if used.cost_usd is None else cost_text(used.cost_usd),
+        "-" if used.cost_usd is None else f"{'' if used is task.usage else 'with below '}{cost_text(used.cost_usd)}",
         BETWEEN.join(left) if with_left else "",
-        one_line(task.description),
+        "  " * row.depth + one_line(task.description),
     )

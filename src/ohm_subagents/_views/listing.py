@@ -50,6 +50,7 @@ def task_list_lines(
     why: str = "",
     asking: Task | None = None,
     with_cost: bool = False,
+    depth: int = 0,
     width: int = sys.maxsize,
     theme: Theme = PLAIN,
 ) -> tuple[str, ...]:
@@ -57,22 +58,26 @@ def task_list_lines(
 
     `short_id` is as much of its id as names it, `state` stands for the status, `concern` for its mark, `where` is the
     process that runs it, `why` its error, or what it does; `asking` is the task if it asks something, which then has
-    lines of its own. `with_cost` tells its usage in full, that of its tree, and what is left, in as many lines as that
-    needs. No number is cut.
+    lines of its own. What it used is that of its tree. `with_cost` tells that in full, and what is left, in as many
+    lines as that needs. `depth` is the number of shown tasks that it is below. No number is cut.
     """
     taken_ms = elapsed_ms(task, now_ms=now_ms)
     facts = [age_text(now_ms - task.created_ms)]
     facts += [duration_text(taken_ms)] if task.started_ms is not None else []
-    cost, used = task.usage.cost_usd, usage_parts(replace(task.usage, cost_usd=None))
+    cost, used = task.tree_usage.cost_usd, usage_parts(replace(task.tree_usage, cost_usd=None))
+    below = "" if task.tree_usage is task.usage else " with below"
     if with_cost:
         facts, used = [*facts, *cost_text_of(task, now_ms=now_ms).split(BETWEEN)], []
     elif cost is not None:
-        facts += [cost_text(cost)]
+        facts += [cost_text(cost) + below]
+    elif used:
+        used[0] += below
     reason = "" if asking is not None else fit(one_line(why), _WHY_CELLS)
     title = one_line(task_title(task.profile, task.description))
     token, marker = state_mark(task.status, concern, elapsed_ms=taken_ms)
-    head: list[Span] = [(token, marker), ("dim", f" {one_line(short_id or task.id)}"), ("", f" {title}")]
-    room = max(1, width - len(_INDENT))
+    margin = _INDENT * min(depth, width // 8)
+    head: list[Span] = [("", margin), (token, marker), ("dim", f" {one_line(short_id or task.id)}"), ("", f" {title}")]
+    room = max(1, width - len(margin) - len(_INDENT))
     told = [("dim", text) for text in (*facts, *([reason] if reason else []), *used)]
     lines = stacked([(token, _status_text(task, where, state)), *told], room)
     if not with_cost and len(lines) > 1:
@@ -81,7 +86,7 @@ def task_list_lines(
         lines = [[*lines[0], ("dim", BETWEEN + fit(reason, words))] if is_next else lines[0]]
     if asking is not None:
         lines += asked_lines(asking, width=room, limit=_ASKED_LINES)
-    return painted(head, width, theme), *(painted([("", _INDENT), *line], width, theme) for line in lines)
+    return painted(head, width, theme), *(painted([("", margin + _INDENT), *line], width, theme) for line in lines)
 
 
 def _status_text(task: Task | ListedTask, where: str = "", state: str = "") -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from ohm_subagents.cli.reading import STUCK, Accounts, concerns_in, listed, owner_of
 from ohm_subagents.commands import (
@@ -29,6 +29,7 @@ from ohm_subagents.views import (
     CONCERNS,
     awaited_tasks,
     doing_text,
+    in_tree,
     state_text,
     task_envelope,
     task_list_lines,
@@ -37,8 +38,11 @@ from ohm_subagents.views import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ohm_subagents.config import OhmConfig
     from ohm_subagents.contract import ListedTask
+    from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.store import Store
     from ohm_subagents.views import Awaited, Concern
 
@@ -64,9 +68,10 @@ async def print_tasks(
     concerns = concerns_in(store) if any(task.status == "running" for task in shown) else {}
     below = [one for task in shown if not task.is_terminal for one in store.list(TaskQuery(parent=task.id))]
     awaited = awaited_tasks((one.ok_value for one in below if isinstance(one, Ok)), concerns)
-    accounts = Accounts(store) if with_cost else None
-    for task in shown:
-        _print_listed(task, store, concerns.get(task.id), awaited.get(task.id), accounts)
+    known = _Known(store, concerns, awaited, Accounts(store) if with_cost else None)
+    ordered = in_tree(shown, lambda task: (task.id, task.parent)) if is_terminal() else ((0, task) for task in shown)
+    for depth, task in ordered:
+        _print_listed(task, known, depth)
     if shown and with_cost:
         print_text("\n".join(wrap(total_line(shown), width() if is_terminal() else sys.maxsize)))
     if any(concerns.get(task.id) == "stuck" for task in shown):
@@ -98,10 +103,17 @@ def _without(query: TaskQuery, kept: int, store: Store) -> str:
     return f"No task in '{store.place}' has {wanted} (kept there: {kept})."
 
 
-def _print_listed(
-    task: ListedTask, store: Store, concern: Concern | None, awaited: Awaited | None, accounts: Accounts | None
-) -> None:
-    """Print a task; with `accounts` its usage and what is left for it."""
+class _Known(NamedTuple):
+    """All that a task is listed with; without `accounts` its usage is told in short."""
+
+    store: Store
+    concerns: Mapping[TaskId, Concern]
+    awaited: Mapping[TaskId | None, Awaited]
+    accounts: Accounts | None
+
+
+def _print_listed(task: ListedTask, known: _Known, depth: int) -> None:
+    store, accounts, concern = known.store, known.accounts, known.concerns.get(task.id)
     with_cost = accounts is not None
     found = None if task.status == "queued" else store.get(task.id)
     whole = found.ok_value if isinstance(found, Ok) else None
@@ -112,7 +124,7 @@ def _print_listed(
         why = (
             ""
             if with_cost and task.status == "succeeded"
-            else doing_text(whole, now_ms=now_ms, is_patient=concern is None, awaited=awaited)
+            else doing_text(whole, now_ms=now_ms, is_patient=concern is None, awaited=known.awaited.get(task.id))
         )
     lines = partial(
         task_list_lines,
@@ -123,6 +135,7 @@ def _print_listed(
         where=owner_of(task, store),
         why=why,
         with_cost=with_cost,
+        depth=depth,
     )
     if is_terminal():
         asking = whole if concern == "asking" else None
