@@ -315,6 +315,25 @@ def test_what_a_task_says_is_followed_from_its_newest_end_until_the_reader_scrol
         assert page.faults == []
 
 
+def test_a_follow_up_to_a_settled_task_says_so_and_leads_to_it(chromium, see, tmp_path):
+    async def seed():
+        async with ui_scene.opened(tmp_path) as ohm:
+            first = (await ohm.run("finder", "hello", description="Where is login?")).unwrap().task_id
+            await ohm.call("task", {"op": "send", "id": first, "prompt": "And who else?"})
+            await ohm.store.flush()
+            return first
+
+    first = anyio.run(seed, backend="trio")  # asyncio's loop is the browser's
+    with page_server(tmp_path) as address:
+        page = opened(chromium, address)
+        page.get_by_role("link", name="follow-up: And who else? · Where is login?").click()
+        see(page.get_by_role("treeitem")).to_contain_text("And who else?")
+        page.get_by_text("follow-up of").get_by_role("link", name="Finder · Where is login?").click()
+        page.wait_for_url(f"**/tasks/{first}")
+        see(page.get_by_text("follow-up of")).to_be_hidden()
+        assert page.faults == []
+
+
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_the_answer_of_a_task_that_did_much_is_one_click_away(chromium, see, tmp_path, size):
     async def act(request, sink):

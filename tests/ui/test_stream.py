@@ -61,6 +61,11 @@ async def test_a_follow_up_to_a_settled_task_goes_on_in_another_one(played):
         done = await told(client, f"/api/tasks/{ids['reader']}/send", prompt="And where is it tested?")
         assert done["task"] not in ids.values()
         await until(events, lambda name, data: name == "tasks" and has(data, done["task"], "succeeded"))
+    task = (await got(client, f"/api/tasks/{done['task']}"))["task"]
+    assert (task["continues"], task["origin"]) == (ids["reader"], "Finder · The reader of the batch")
+    rows = {row["id"]: row for row in (await got(client, "/api/tasks"))["tasks"]}
+    assert rows[done["task"]]["follow_up"] == "And where is it tested?"
+    assert (rows[ids["reader"]]["continues"], rows[ids["reader"]]["follow_up"]) == (None, "")
     entries = (await got(client, f"/api/tasks/{done['task']}/transcript"))["entries"]
     assert [each["html"] for each in entries if each["kind"] == "answer"] == [
         "<p>You said: And where is it tested?</p>\n"

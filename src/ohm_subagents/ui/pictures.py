@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _MOST_ENDED: Final = 10_000
 """So many settled tasks are remembered with their ends: as many as a store keeps, and each is a line."""
-_UNREAD: Final = Work(asks=0, error="", last="", progress_ms=None, is_stuck=False)
+_UNREAD: Final = Work(asks=0, error="", last="", progress_ms=None, continues=None, follow_up="", is_stuck=False)
 _OLD_MS: Final = 10_000
 """A page hears of progress so much later at the most, and takes no task for stuck that is not."""
 NOTHING_KEPT: Final = "nothing: subagents.store is memory, and tasks are gone with their process"
@@ -160,6 +160,7 @@ class Pictures:
                 task=detail_of(
                     self._row_with(listed, self._work_of(chosen)),
                     chosen.task,
+                    origin=self.registry.get(chosen.task.assignment.resumed_from or ""),
                     now_ms=self.now(),
                     can_send=self._resumes or not chosen.task.is_terminal,
                 ),

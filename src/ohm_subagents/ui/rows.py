@@ -39,8 +39,9 @@ if TYPE_CHECKING:
 
 _LABEL: Final = 14
 """The width of a label in the lines of facts."""
-_APART: Final = frozenset({"task", "status", "asks", "files", "error", "left", "started by"})
+_APART: Final = frozenset({"task", "status", "asks", "files", "error", "left", "started by", "resumed from"})
 """Facts that have a place of their own."""
+_ASKED_CHARS: Final = 200
 _LEFT: Final = [field.name for field in fields(Remaining)]
 
 
@@ -70,11 +71,14 @@ def work_of(task: Task, timeline: Timeline | None, children: Iterable[ListedTask
     is_busy = task.status == "running" and not is_held and task.id not in patient_tasks(children)
     is_stuck = concern_of(task, now_ms=now_ms, is_patient=not is_busy) == "stuck"
     spans = [] if timeline is None else timeline.spans
+    continues = task.assignment.resumed_from
     return Work(
         asks=len(task.requests),
         error="" if task.error is None else one_line(failure_line(task.error)),
         last=awaited_text(task) if is_stuck else last_words(task, spans),
         progress_ms=(task.activity.progress_ms or task.started_ms) if is_busy else None,
+        continues=continues and one_line(continues),
+        follow_up="" if continues is None else one_line(task.assignment.prompt[:_ASKED_CHARS]),
         is_stuck=is_stuck,
     )
 
@@ -109,8 +113,8 @@ def row_of(
     )
 
 
-def detail_of(row: Row, task: Task, *, now_ms: int, can_send: bool) -> Detail:
-    """Return a task with all that is known of it but its transcript."""
+def detail_of(row: Row, task: Task, *, origin: ListedTask | None, now_ms: int, can_send: bool) -> Detail:
+    """Return a task with all that is known of it but its transcript; `origin` is the one that it goes on with."""
     error, kept = task.error, task.activity.workspace
     return Detail(
         **row,
@@ -120,6 +124,7 @@ def detail_of(row: Row, task: Task, *, now_ms: int, can_send: bool) -> Detail:
         facts=[one for one in _facts(task, now_ms) if one["label"] not in _APART],
         files=[one_line(file) for file in task.activity.files],
         failure=None if error is None else _failure(error),
+        origin="" if origin is None else one_line(task_title(origin.profile, origin.description)),
         can_cancel=not task.is_terminal,
         can_land=task.is_terminal and kept is not None and kept.landed in {"no", "conflict"},
         can_send=can_send,

@@ -78,6 +78,10 @@ class Work(TypedDict):
     progress_ms: int | None
     """The time of its newest progress, or of its start; None unless it runs and waits neither for a slot nor for a task
     of its own. One whose progress is long ago is stuck."""
+    continues: str | None
+    """The settled task that it goes on with; None for one that has begun anew."""
+    follow_up: str
+    """Of one that goes on with another, the beginning of its prompt, in one line; else empty."""
     is_stuck: bool
     """True for a task that runs, waits for no answer and for no task of its own, and has made no progress for 30 s."""
 
@@ -149,6 +153,8 @@ class Detail(Row):
     """The files that it has changed."""
     failure: Failure | None
     """The reason of a failure; None unless the task failed."""
+    origin: str
+    """The title of the task that it goes on with; empty if there is none, or it is kept no more."""
     can_cancel: bool
     """True while the task can be cancelled."""
     can_land: bool

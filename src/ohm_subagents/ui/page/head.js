@@ -8,6 +8,7 @@ import { clock, elapsed, instant, sentence, stuckMs } from "./words.js";
 export class Head {
   constructor(cancel) {
     this.name = node("h1", { tabindex: "-1" });
+    this.origin = node("p", { class: "origin", hidden: true });
     this.facts = node("p", { class: "sums" });
     this.failure = node("div", { class: "failure", hidden: true });
     this.stuck = node("p", { class: "stuck-note", hidden: true });
@@ -18,7 +19,7 @@ export class Head {
     this.export = node("a", { class: "button small", hidden: exported, download: "" }, "Export");
     this.element = node("header", { class: "task-head" },
       exported ? null : node("a", { class: "back", href: "/" }, "‹ Tasks"),
-      node("div", { class: "title-line" }, this.name, copy, this.export, cancel), this.facts, this.failure, this.stuck, this.others,
+      node("div", { class: "title-line" }, this.name, copy, this.export, cancel), this.origin, this.facts, this.failure, this.stuck, this.others,
       node("details", { class: "more" }, node("summary", {}, "All about this task"), this.more));
   }
 
@@ -35,6 +36,11 @@ export class Head {
     if (!exported) this.export.href = `/api/tasks/${encodeURIComponent(task.id)}/export`;
     fill(this.name, mark(task), node("span", {}, task.profile),
       task.description && node("span", { class: "about" }, task.description));
+    this.origin.hidden = !task.continues;
+    if (task.continues) {
+      const first = task.origin || task.continues;
+      fill(this.origin, "↪ follow-up of ", exported || !task.origin ? first : node("a", { href: taskPath(task.continues) }, first));
+    }
     this.tick();
     this.failure.hidden = !task.failure;
     if (task.failure) {

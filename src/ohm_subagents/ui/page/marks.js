@@ -20,9 +20,12 @@ export function concern(row) {
   return stuck ? node("strong", { class: "concern" }, `stuck for ${clock(stuck)}`) : null;
 }
 
-/** Make a name with the title of its task. */
+/** Make a name with the title of its task; of one that goes on with another, first what it was asked then. */
 export function titled(row) {
-  return [node("b", {}, row.profile), row.description ? node("span", { class: "about" }, row.description) : null];
+  const again = row.follow_up && [node("span", { "aria-hidden": "true" }, "↪ "), node("span", { class: "unseen" }, "follow-up: "),
+    node("span", { class: "again" }, row.follow_up), row.description ? ` · ${row.description}` : ""];
+  const said = again || row.description;
+  return [node("b", {}, row.profile), said ? node("span", { class: "about" }, said) : null];
 }
 
 /** Make a number with its name, such as `12 running`. */

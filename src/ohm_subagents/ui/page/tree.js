@@ -1,6 +1,6 @@
 // The tree of a start beside its timeline: one row for each task, of which only those in sight are drawn.
 import { fill, narrow, node } from "./dom.js";
-import { concern, mark } from "./marks.js";
+import { concern, mark, titled } from "./marks.js";
 import { Scroller } from "./scroller.js";
 import { Timeline, legend, measured, spanColours, spanText } from "./timeline.js";
 import { counted, elapsed, stateOf } from "./words.js";
@@ -97,7 +97,7 @@ export class Tree {
     },
     node("div", { class: "node" },
       mark(row),
-      node("span", { class: "what" }, node("b", {}, row.profile), node("span", { class: "about" }, row.description)),
+      node("span", { class: "what" }, titled(row)),
       node("span", { class: "number took" }, elapsed(row)),
       node("span", { class: "number cost" }, row.below ? node("small", {}, "own ") : null, row.used.cost || row.used.tokens),
       node("span", { class: "doing", title: row.error || row.last || null }, amiss, row.error || row.last)),
