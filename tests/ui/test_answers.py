@@ -42,6 +42,7 @@ async def test_the_list_tells_what_each_task_does_and_why_one_has_failed(played)
     rows = {row["id"]: row for row in (await got(client, "/api/tasks"))["tasks"]}
     assert rows[ids["asker"]]["last"] == "Asks: edit src/app.py +1 -1 (config asks: every call of it is asked about)"
     assert rows[ids["sleeper"]]["last"] == "bash make slow"
+    assert rows[ids["lead"]]["last"] == "Waits for 2 of 4 tasks below: 1 asking"
     assert rows[ids["failing"]]["error"] == "The model gave up."
     assert rows[ids["reader"]]["last"] == "Where output is cut"
 
@@ -128,6 +129,7 @@ async def test_a_picture_has_the_tree_of_the_start_with_what_each_child_does(pla
     last = {row["id"]: row["last"] for row in tree}
     assert last[ids["asker"]] == "Asks: edit src/app.py +1 -1 (config asks: every call of it is asked about)"
     assert last[ids["sleeper"]] == "bash make slow"
+    assert last[ids["lead"]] == "Waits for 2 of 4 tasks below: 1 asking"
     (failing,) = [row for row in tree if row["id"] == ids["failing"]]
     assert failing["error"] == "The model gave up."
     (asked,) = picture["requests"]

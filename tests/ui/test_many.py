@@ -236,6 +236,28 @@ async def test_one_that_does_nothing_for_long_is_stuck_unless_it_waits_for_anoth
         assert {row["id"] for row in rows if row["progress_ms"] is None} == {"root"}
 
 
+async def test_one_that_waits_for_tasks_of_its_own_says_for_how_many_until_it_does_something_else(tmp_path):
+    clock = Clock()
+    async with opened("sqlite", tmp_path, clock) as store:
+        hand, pictures = Hand(store, clock), Pictures(store, clock)
+        root = hand.started("root", ToolStarted(call_id="1", tool="task", args="{}"))
+        for number in range(3):
+            clock.now += 1
+            (hand.settled if number else hand.started)(f"child_{number}", parent="root")
+        clock.now += 40_000
+
+        async def last():
+            await store.flush()
+            page = await pictures.page(Filters(text="root"), offset=0, limit=9)
+            (root,) = (await pictures.picture("root")).unwrap()["tree"][:1]
+            assert page["tasks"][0]["last"] == root["last"]
+            return root["last"]
+
+        assert await last() == "Waits for 1 of 3 tasks below: 1 stuck"
+        hand.tell(root, ToolStarted(call_id="2", tool="read", args='{"path": "a.py"}'))
+        assert await last() == "read a.py"
+
+
 async def test_pages_are_told_of_a_task_that_does_something_else_or_waits_for_another(tmp_path):
     clock = Clock()
     async with opened("sqlite", tmp_path, clock) as store:

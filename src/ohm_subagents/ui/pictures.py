@@ -14,6 +14,7 @@ from ohm_subagents.ui.readings import Readings
 from ohm_subagents.ui.registry import Registry, counts_of
 from ohm_subagents.ui.rows import asked_of, detail_of, left_of, own_left_of, row_of, used_by, used_of, work_of
 from ohm_subagents.ui.shapes import TreeRow, Work
+from ohm_subagents.ui.words import waited_words
 from ohm_subagents.views import cost_rows, one_line, queued_text
 
 if TYPE_CHECKING:
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
 
 _MOST_ENDED: Final = 10_000
 """So many settled tasks are remembered with their ends: as many as a store keeps, and each is a line."""
-_UNREAD: Final = Work(asks=0, error="", last="", progress_ms=None, continues=None, follow_up="", is_stuck=False)
+_UNREAD: Final = Work(
+    asks=0, error="", last="", progress_ms=None, continues=None, follow_up="", waits_below=False, is_stuck=False
+)
 _OLD_MS: Final = 10_000
 """A page hears of progress so much later at the most, and takes no task for stuck that is not."""
 NOTHING_KEPT: Final = "nothing: subagents.store is memory, and tasks are gone with their process"
@@ -53,7 +56,7 @@ class Pictures:
         """Read what is new, and how the tasks that run get on."""
         self.registry.refresh()
         running = [task for task in self.registry.unsettled if task.status == "running"]
-        seen = {task.id: _seen(await self._work(task)) for task in running}
+        seen = {task_id: _seen(work) for task_id, work in (await self._works(running)).items()}
         for task_id, work in seen.items():
             if work != self._seen.get(task_id):
                 self.registry.touch(task_id)
@@ -62,10 +65,11 @@ class Pictures:
     async def page(self, filters: Filters, *, offset: int, limit: int) -> TaskPage:
         """Return a part of the list."""
         self.registry.refresh()
-        chosen, counts = self.registry.chosen(filters, await self._concerns())
+        works = await self._works(self.registry.unsettled)
+        chosen, counts = self.registry.chosen(filters, _concerns_of(works))
         return TaskPage(
             total=len(chosen),
-            tasks=await self.rows(chosen[offset : offset + limit]),
+            tasks=await self._rows(chosen[offset : offset + limit], works),
             counts=counts,
             profiles=[one_line(profile) for profile in self.registry.profiles],
             used=used_by(chosen),
@@ -78,20 +82,23 @@ class Pictures:
         changed = self.registry.changed_after(version)
         if not changed:
             return None
-        return RowsChanged(
-            tasks=await self.rows(changed), counts=self.registry.counts(await self._concerns()), now_ms=self.now()
-        )
+        works = await self._works(self.registry.unsettled)
+        counts = self.registry.counts(_concerns_of(works))
+        return RowsChanged(tasks=await self._rows(changed, works), counts=counts, now_ms=self.now())
 
-    async def _concerns(self) -> dict[TaskId, Concern]:
-        """Return what is amiss with the tasks that run."""
-        return _concerns_of({task.id: await self._work(task) for task in self.registry.unsettled})
+    async def _rows(self, tasks: Iterable[ListedTask], works: Mapping[TaskId, Work]) -> list[Row]:
+        return [self._row_with(task, works.get(task.id) or await self._work(task)) for task in tasks]
 
-    async def rows(self, tasks: Iterable[ListedTask]) -> list[Row]:
-        """Return tasks as rows."""
-        return [await self._row(task) for task in tasks]
+    async def _works(self, tasks: Iterable[ListedTask]) -> dict[TaskId, Work]:
+        """Return how tasks get on; one that waits for tasks of its own tells how these do."""
+        return self._waiting({task.id: await self._work(task) for task in tasks})
 
-    async def _row(self, task: ListedTask) -> Row:
-        return self._row_with(task, await self._work(task))
+    def _waiting(self, works: dict[TaskId, Work]) -> dict[TaskId, Work]:
+        concerns = _concerns_of(works)
+        for task_id, work in works.items():
+            if work["waits_below"]:
+                work["last"] = waited_words(self.registry.children(task_id), concerns)
+        return works
 
     async def _work(self, listed: ListedTask) -> Work:
         """Return how a task gets on; of a settled one its end, which is read once and without its events."""
@@ -152,13 +159,14 @@ class Pictures:
         if listed is None or root is None or (chosen := readings.get(listed.id)) is None:
             return Err(self._unknown(task_id))
         shown = [each for each in in_order if each.id in readings or each.id not in read]
-        rows = [self._tree_row(each, readings.get(each.id)) for each in shown]
+        works = self._waiting({task_id: self._work_of(reading) for task_id, reading in readings.items()})
+        rows = [self._tree_row(each, works.get(each.id, _UNREAD)) for each in shown]
         asked = [each for reading in readings.values() for each in _asked_of(reading)]
         concerns = _concerns_of({each.id: row for each, row in zip(shown, rows, strict=True)})
         return Ok(
             TaskPicture(
                 task=detail_of(
-                    self._row_with(listed, self._work_of(chosen)),
+                    self._row_with(listed, works[listed.id]),
                     chosen.task,
                     origin=self.registry.get(chosen.task.assignment.resumed_from or ""),
                     now_ms=self.now(),
@@ -176,8 +184,8 @@ class Pictures:
             )
         )
 
-    def _tree_row(self, listed: ListedTask, reading: Reading | None) -> TreeRow:
-        row = self._row_with(listed, _UNREAD if reading is None else self._work_of(reading))
+    def _tree_row(self, listed: ListedTask, work: Work) -> TreeRow:
+        row = self._row_with(listed, work)
         return TreeRow(**row, children=len(self.registry.children(listed.id)))
 
     async def transcript(self, task_id: str, after: int) -> Result[TranscriptPage, OhmError]:

@@ -31,10 +31,11 @@ from ohm_subagents.views import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from decimal import Decimal
 
     from ohm_subagents.contract import ListedTask, OhmError, Request, Task
+    from ohm_subagents.ui.shapes import Span
     from ohm_subagents.ui.timeline import Timeline
 
 _LABEL: Final = 14
@@ -65,7 +66,7 @@ def used_by(tasks: Iterable[ListedTask]) -> Used:
     return used_of(Usage.total(task.usage for task in tasks))
 
 
-def work_of(task: Task, timeline: Timeline | None, children: Iterable[ListedTask], *, now_ms: int) -> Work:
+def work_of(task: Task, timeline: Timeline | None, children: Sequence[ListedTask], *, now_ms: int) -> Work:
     """Return how a task gets on; a settled one needs no timeline. One that waits for `children` is not stuck."""
     is_held = timeline is not None and timeline.is_held
     is_busy = task.status == "running" and not is_held and task.id not in patient_tasks(children)
@@ -79,8 +80,18 @@ def work_of(task: Task, timeline: Timeline | None, children: Iterable[ListedTask
         progress_ms=(task.activity.progress_ms or task.started_ms) if is_busy else None,
         continues=continues and one_line(continues),
         follow_up="" if continues is None else one_line(task.assignment.prompt[:_ASKED_CHARS]),
+        waits_below=not is_held and _waits_below(task, spans, children),
         is_stuck=is_stuck,
     )
+
+
+def _waits_below(task: Task, spans: list[Span], children: Sequence[ListedTask]) -> bool:
+    """Return True if a task has begun no call and said nothing since the newest of those it has started."""
+    begun = [child.created_ms for child in children if not child.is_terminal]
+    if task.status != "running" or task.requests or not begun:
+        return False
+    calls = [span["start_ms"] for span in spans if span["kind"] == "tool" and span["end_ms"] is None]
+    return max(calls, default=task.activity.progress_ms or 0) <= max(begun)
 
 
 def row_of(

@@ -73,8 +73,9 @@ class Work(TypedDict):
     error: str
     """The reason of its failure, in one line; empty unless it failed."""
     last: str
-    """One line: what it asks, its newest tool call, or the end of what it says; what it waits for, while it is stuck or
-    queued; of one that has succeeded the first line of its answer, of any other settled one its summary."""
+    """One line: what it asks, its newest tool call, or the end of what it says; what it waits for, while it is stuck,
+    queued, or waits for tasks of its own; of one that has succeeded the first line of its answer, of any other settled
+    one its summary."""
     progress_ms: int | None
     """The time of its newest progress, or of its start; None unless it runs and waits neither for a slot nor for a task
     of its own. One whose progress is long ago is stuck."""
@@ -82,6 +83,8 @@ class Work(TypedDict):
     """The settled task that it goes on with; None for one that has begun anew."""
     follow_up: str
     """Of one that goes on with another, the beginning of its prompt, in one line; else empty."""
+    waits_below: bool
+    """True for a task that does nothing until tasks of its own have settled."""
     is_stuck: bool
     """True for a task that runs, waits for no answer and for no task of its own, and has made no progress for 30 s."""
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.ui.markup import plain
-from ohm_subagents.views import activity, doing_text, named_call, one_line
+from ohm_subagents.views import CONCERNS, activity, doing_text, named_call, one_line
 
 if TYPE_CHECKING:
-    from ohm_subagents.contract import Task
+    from collections.abc import Mapping, Sequence
+
+    from ohm_subagents.contract import ListedTask, Task
+    from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.ui.shapes import Span
+    from ohm_subagents.views import Concern
 
 _CHARS: Final = 300
 
@@ -17,6 +22,14 @@ _CHARS: Final = 300
 def call_words(tool: str, args: str, cwd: str) -> str:
     """Return a call of a tool on one line: the tool, and what the call is about."""
     return one_line(f"{tool[:_CHARS]} {named_call(tool, args).subject(cwd)}")
+
+
+def waited_words(children: Sequence[ListedTask], concerns: Mapping[TaskId, Concern]) -> str:
+    """Return on one line for how many of the tasks that it has started one waits, and what is amiss with these."""
+    waited = [child.id for child in children if not child.is_terminal]
+    amiss = Counter(concerns[one] for one in waited if one in concerns)
+    told = ", ".join(f"{amiss[concern]} {concern}" for concern in CONCERNS if amiss[concern])
+    return f"Waits for {len(waited)} of {len(children)} tasks below{f': {told}' if told else ''}"
 
 
 def last_words(task: Task, spans: list[Span]) -> str:
