@@ -68,6 +68,15 @@ async def test_a_success_says_in_one_plain_line_what_it_answered(tmp_path):
     }
 
 
+async def test_one_that_was_cancelled_says_how_far_it_came(played):
+    ohm, ids, client = played
+    await ohm.handle(ids["sleeper"]).cancel()
+    await ohm.handle(ids["asker"]).cancel()
+    rows = {row["id"]: row for row in (await got(client, "/api/tasks", status="cancelled"))["tasks"]}
+    assert rows[ids["sleeper"]]["last"] == "Cancelled after 1 tool call: I look at the long way round"
+    assert rows[ids["asker"]]["last"] == "Cancelled after 1 tool call"
+
+
 async def test_filters_choose_and_a_page_is_a_part(played):
     _, ids, client = played
     failed = await got(client, "/api/tasks", status="failed")

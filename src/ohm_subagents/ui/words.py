@@ -32,11 +32,22 @@ def waited_words(children: Sequence[ListedTask], concerns: Mapping[TaskId, Conce
     return f"Waits for {len(waited)} of {len(children)} tasks below{f': {told}' if told else ''}"
 
 
+def _cancelled_words(task: Task) -> str:
+    """Return when a task was cancelled, by its tool calls, and the end of what it had said."""
+    calls = task.activity.usage.tool_calls
+    when = "before it began" if task.started_ms is None else f"after {calls} tool call{'' if calls == 1 else 's'}"
+    said = plain(doing_text(task, now_ms=task.updated_ms)[:_CHARS])
+    return f"Cancelled {when}{f': {said}' if said else ''}"
+
+
 def last_words(task: Task, spans: list[Span]) -> str:
     """Return on one line what a task does: what it waits for, its open tool call, or the end of what it says.
 
-    Of one that has succeeded, the first line of its answer; of any other settled one, its summary.
+    Of one that has succeeded, the first line of its answer; of one that was cancelled, how far it came; of a failed
+    one, its summary.
     """
+    if task.status == "cancelled":
+        return _cancelled_words(task)
     if task.status == "succeeded":
         return plain(doing_text(task, now_ms=task.updated_ms)[:_CHARS]) or one_line(task.summary[:_CHARS])
     doing = next(
