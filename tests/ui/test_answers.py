@@ -144,6 +144,7 @@ async def test_a_picture_has_the_tree_of_the_start_with_what_each_child_does(pla
     (asked,) = picture["requests"]
     title = "edit src/app.py +1 -1 (config asks: every call of it is asked about)"
     assert (asked["task"], asked["title"]) == (ids["asker"], title)
+    assert (asked["subject"], asked["reason"]) == ("src/app.py +1 -1", "config asks: every call of it is asked about")
     assert asked["arguments"].startswith("path: ")
     assert "requests" in picture["left"]
     assert picture["cost"]["requests"] == 2

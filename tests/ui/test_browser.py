@@ -255,6 +255,10 @@ def test_a_task_is_asked_for_what_is_below_it_and_leads_to_the_rest(chromium, se
         see(page.get_by_role("region", name="Waiting for an answer")).to_be_visible()
         see(card).to_have_count(1 if asks else 0)
         see(rest).to_have_count(0 if asks else 1)
+        if asks:
+            see(card.get_by_role("heading")).to_have_text("task · The asker of the batch wants to run edit")
+            see(card.locator("pre.asked")).to_have_text("src/app.py +1 -1")
+            see(card.get_by_text("every call of it is asked about")).to_be_visible()
     facts = page.locator(".task-head .sums")
     see(facts).to_contain_text("$0.0031 · 1,280 tokens for this task")
     see(facts).to_contain_text("$0.0052 for all 5 tasks")
@@ -264,6 +268,18 @@ def test_a_task_is_asked_for_what_is_below_it_and_leads_to_the_rest(chromium, se
     rest.click()
     see(page.get_by_role("heading", level=1)).to_contain_text("Find out how answers are cut")
     see(card).to_contain_text("The asker of the batch wants to")
+
+
+def test_the_button_that_denies_is_beside_the_reason(chromium, see, looked_at):
+    ids, address = looked_at
+    for size in ({"width": 1280, "height": 800}, PHONE):
+        page = opened(chromium, address, viewport=size)
+        page.goto(f"{address.split('/?')[0]}/tasks/{ids['asker']}")
+        reason = page.get_by_role("textbox", name="Reason for a denial")
+        see(reason).to_be_visible()
+        boxes = [one.bounding_box() for one in (reason, page.get_by_role("button", name="Deny"))]
+        assert boxes[0]["y"] + boxes[0]["height"] == boxes[1]["y"] + boxes[1]["height"]
+        assert boxes[0]["x"] < boxes[1]["x"]
 
 
 def test_a_page_has_room_for_eight_tasks_and_for_what_one_of_them_did(chromium, see, tmp_path):

@@ -18,6 +18,7 @@ from ohm_subagents.views import (
     cost_text,
     elapsed_ms,
     failure_line,
+    landing_text,
     named_call,
     one_line,
     patient_tasks,
@@ -170,6 +171,7 @@ def _is_less(left: Decimal | None, shared: Decimal | None) -> bool:
 
 def asked_of(request: Request, *, cwd: str = "") -> Asked:
     """Return a request that waits for an answer."""
+    call = named_call(request.tool, request.arguments)
     return Asked(
         id=request.id,
         task=request.task_id,
@@ -177,7 +179,8 @@ def asked_of(request: Request, *, cwd: str = "") -> Asked:
         kind=request.kind,
         tool=one_line(request.tool),
         title=one_line(request.question[:MOST_CHARS]) if request.kind == "question" else request_words(request, cwd),
-        arguments=printable("\n".join(argument_lines(named_call(request.tool, request.arguments)))),
+        subject="" if request.kind == "question" else landing_text(request) or one_line(call.subject(cwd)),
+        arguments=printable("\n".join(argument_lines(call))),
         question=printable(request.question),
         options=[one_line(option) for option in request.options],
         reason=one_line(request.reason),

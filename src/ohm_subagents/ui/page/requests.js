@@ -67,12 +67,13 @@ export class Requests {
     return node("article", { class: "asking", "data-request": request.id },
       node("h2", {}, node("a", { href: taskPath(request.task) },
         [request.profile, row?.description].filter(Boolean).join(" · ")),
-        request.kind === "question" ? " asks" : " wants to"),
-      node("p", { class: "asked" }, request.title),
+        request.kind === "question" ? " asks" : [" wants to run ", node("code", {}, request.tool)]),
+      request.kind === "question" ? node("p", { class: "asked" }, request.title)
+        : request.subject && node("pre", { class: "asked" }, request.subject),
       request.arguments && request.kind === "tool"
         ? node("details", {}, node("summary", {}, "All of the call"), node("pre", { class: "plain" }, request.arguments))
         : null,
-      node("p", { class: "why" }, waits),
+      node("p", { class: "why" }, [request.kind === "question" ? "" : request.reason, waits].filter(Boolean).join(" · ")),
       request.kind === "question" ? question(request, answer) : approval(answer), outcome);
   }
 
@@ -90,7 +91,7 @@ function approval(answer) {
   return node("div", { class: "answers" },
     APPROVALS.map(([scope, label, title], at) => node("button", { type: "button", class: at ? "" : "primary", title,
       "aria-label": at ? `Approve ${label.toLowerCase()}` : label, onclick: () => answer({ answer: "approve", scope }) }, label)),
-    reason, node("button", { type: "button", class: "danger", onclick: deny }, "Deny"));
+    node("span", { class: "denial" }, reason, node("button", { type: "button", class: "danger", onclick: deny }, "Deny")));
 }
 
 function question(request, answer) {
