@@ -6,7 +6,8 @@ import pytest
 import ui_scene
 from ui_client import client_of, got, told
 
-from ohm_subagents.contract import Err, ErrorCode, OhmError, TextDelta, ToolEnded, ToolStarted
+from ohm_subagents.contract import Approve, Deny, Err, ErrorCode, OhmError, Text, TextDelta, ToolEnded, ToolStarted
+from ohm_subagents.ui.words import answered_words
 
 pytestmark = pytest.mark.anyio
 
@@ -167,12 +168,19 @@ async def test_the_timeline_has_everything_in_its_place(played):
     assert len({each["id"] for each in spans}) == len(spans)
 
 
-@pytest.mark.parametrize(("end", "status"), [("denial", "failed"), ("cancel", "cancelled")])
-async def test_a_wait_fails_by_a_denial_and_by_no_end_of_its_task(played, end, status):
+@pytest.mark.parametrize(
+    ("end", "status", "answered"),
+    [
+        ("denial", "failed", "denied on the page or by an MCP client: not today"),
+        ("cancel", "cancelled", "denied [the task has ended]"),
+    ],
+)
+async def test_a_wait_fails_by_a_denial_and_by_no_end_of_its_task(played, end, status, answered):
     ohm, ids, client = played
     asker = ohm.handle(ids["asker"])
     if end == "denial":
-        await told(client, f"/api/requests/{ohm.requests()[0].id}/answer", answer="deny")
+        path = f"/api/requests/{ohm.requests()[0].id}/answer"
+        assert (await told(client, path, answer="deny", text="not today"))["message"] == "denied on the page: not today"
         await asker.wait()
     else:
         await asker.cancel()
@@ -182,6 +190,26 @@ async def test_a_wait_fails_by_a_denial_and_by_no_end_of_its_task(played, end, s
         if (span["task"], span["kind"]) == (ids["asker"], "wait")
     ]
     assert wait["status"] == status
+    (asked,) = [
+        entry
+        for entry in (await got(client, f"/api/tasks/{ids['asker']}/transcript"))["entries"]
+        if entry["kind"] == "request"
+    ]
+    assert asked["text"] == answered
+
+
+ANSWERED = {
+    "approved on a terminal, for this task": (Approve("task"), "terminal"),
+    "approved in an editor, always": (Approve("always"), "editor"),
+    "denied by its parent: no": (Deny("no"), "tool"),
+    "answered by a program: blue": (Text("blue"), "program"),
+    "denied [nobody answered in time]": (Deny(), "expiry"),
+}
+
+
+@pytest.mark.parametrize("words", ANSWERED)
+def test_an_answer_is_told_with_the_place_where_it_was_given(words):
+    assert answered_words(*ANSWERED[words]) == words
 
 
 async def test_a_transcript_is_drawn_here_and_read_on(played):

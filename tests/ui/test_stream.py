@@ -34,7 +34,7 @@ async def check_steered(client, ids):
         await until(events, lambda name, data: name == "tasks" and has(data, ids["sleeper"], "cancelled"))
         (asked,) = (await got(client, f"/api/tasks/{ids['lead']}"))["requests"]
         answered = await told(client, f"/api/requests/{asked['id']}/answer", answer="approve")
-        assert (answered["task"], answered["message"]) == (ids["asker"], "approved [client]")
+        assert (answered["task"], answered["message"]) == (ids["asker"], "approved on the page")
         await until(events, lambda name, data: name == "tasks" and has(data, ids["lead"], "succeeded"))
         picture = await got(client, f"/api/tasks/{ids['lead']}")
         assert {row["id"]: row["status"] for row in picture["tree"]} == {

@@ -29,9 +29,8 @@ from ohm_subagents.contract.workspace import WorkspaceKept
 from ohm_subagents.ui.markup import markup
 from ohm_subagents.ui.shapes import Entry
 from ohm_subagents.ui.timeline import status_of, status_of_answer
-from ohm_subagents.ui.words import call_words
+from ohm_subagents.ui.words import answered_words, call_words
 from ohm_subagents.views import (
-    answer_text,
     changed_lines,
     changes_text,
     check_text,
@@ -203,7 +202,7 @@ class Entries:
     def _answered(self, event: AnswerGiven) -> None:
         draft = self._asked.pop(event.request_id, None)
         if draft is not None:
-            self._extend(draft, answer_text(event.answer, event.by))
+            self._extend(draft, answered_words(event.answer, event.by))
             draft.status = status_of_answer(event)
 
     def _close(self, outcome: Outcome, at_ms: int) -> None:

@@ -10,7 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ohm_subagents.contract import Approve, Category, Deny, Err, ErrorCode, OhmError, Ok, Text
 from ohm_subagents.ui.answers import Done, Told
-from ohm_subagents.views import answer_text, one_line
+from ohm_subagents.ui.words import answered_words
+from ohm_subagents.views import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -123,7 +124,7 @@ class Steering:
         answered = await self._ohm.answer(request_id, given, by="client")
         if isinstance(answered, Err):
             return answered
-        return Ok(Done(message=one_line(answer_text(given, "client")), task=answered.ok_value.task_id))
+        return Ok(Done(message=answered_words(given, "client", "on the page"), task=answered.ok_value.task_id))
 
 
 def _done(result: ToolResult, task_id: str, message: str) -> Result[Done, OhmError]:

@@ -25,8 +25,8 @@ from ohm_subagents.contract import (
 )
 from ohm_subagents.contract.model_route import ModelSelected, RouteResolved
 from ohm_subagents.ui.shapes import Span
-from ohm_subagents.ui.words import call_words
-from ohm_subagents.views import answer_text, asked_text, held_text, one_line, queued_text
+from ohm_subagents.ui.words import answered_words, call_words
+from ohm_subagents.views import asked_text, held_text, one_line, queued_text
 
 if TYPE_CHECKING:
     from ohm_subagents.contract import Recorded
@@ -138,7 +138,7 @@ class Timeline:
     def _answered(self, event: AnswerGiven, at_ms: int) -> None:
         span = self._open.get(f"asks {event.request_id}")
         if span is not None:
-            span["label"] = f"{span['label']} · {one_line(answer_text(event.answer, event.by))}"[:_LABEL_CHARS]
+            span["label"] = f"{span['label']} · {answered_words(event.answer, event.by)}"[:_LABEL_CHARS]
             self._end(f"asks {event.request_id}", at_ms, status_of_answer(event))
 
     def _point(self, event: GuardTripped, at_ms: int) -> None:

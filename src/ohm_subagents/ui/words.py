@@ -5,18 +5,29 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents.contract import Approve, Deny, Text
 from ohm_subagents.ui.markup import plain
-from ohm_subagents.views import CONCERNS, activity, doing_text, named_call, one_line
+from ohm_subagents.views import CONCERNS, activity, answer_text, doing_text, named_call, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ohm_subagents.contract import ListedTask, Task
+    from ohm_subagents.contract import Answer, AnsweredBy, ListedTask, Task
     from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.ui.shapes import Span
     from ohm_subagents.views import Concern
 
 _CHARS: Final = 300
+_WHERE: Final[Mapping[str, str]] = {
+    "program": "by a program",
+    "callback": "by a program",
+    "host": "by a program",
+    "terminal": "on a terminal",
+    "tool": "by its parent",
+    "client": "on the page or by an MCP client",
+    "editor": "in an editor",
+}
+_SCOPES: Final[Mapping[str, str]] = {"call": "", "task": ", for this task", "always": ", always"}
 
 
 def call_words(tool: str, args: str, cwd: str) -> str:
@@ -30,6 +41,21 @@ def waited_words(children: Sequence[ListedTask], concerns: Mapping[TaskId, Conce
     amiss = Counter(concerns[one] for one in waited if one in concerns)
     told = ", ".join(f"{amiss[concern]} {concern}" for concern in CONCERNS if amiss[concern])
     return f"Waits for {len(waited)} of {len(children)} tasks below{f': {told}' if told else ''}"
+
+
+def answered_words(answer: Answer, by: AnsweredBy, where: str = "") -> str:
+    """Return an answer and who gave it in a sentence, or, where that is known, `where` it was given."""
+    where = where or _WHERE.get(by, "")
+    match answer:
+        case Text(text=text) if where:
+            said = f"answered {where}: {text}"
+        case Deny(reason=reason) if where:
+            said = f"denied {where}{f': {reason}' if reason else ''}"
+        case Approve(scope=scope) if where:
+            said = f"approved {where}{_SCOPES[scope]}"
+        case _:  # nobody did
+            said = answer_text(answer, by)
+    return one_line(said)
 
 
 def _cancelled_words(task: Task) -> str:
