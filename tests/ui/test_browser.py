@@ -350,6 +350,35 @@ def test_a_follow_up_to_a_settled_task_says_so_and_leads_to_it(chromium, see, tm
         assert page.faults == []
 
 
+TABLE = """| file | line | what |
+|:--|--:|:--|
+| src/auth.py | 10 | the check |
+| src/app.py | 8 | the only caller, which calls it ten times in a row, and prints on a line of its own what comes of each |
+"""
+HEIGHTS = "(cells) => cells.map((cell) => cell.clientHeight)"
+
+
+def test_a_table_breaks_no_word(chromium, see, tmp_path):
+    async def act(_request, _sink):
+        return TABLE
+
+    async def seed():
+        async with ui_scene.opened(tmp_path, act=act) as ohm:
+            done = await ohm.run("finder", "p")
+            await ohm.store.flush()
+            return done.unwrap().task_id
+
+    task_id = anyio.run(seed, backend="trio")  # asyncio's loop is the browser's
+    with page_server(tmp_path) as address:
+        for size in ({"width": 1280, "height": 800}, PHONE):
+            page = opened(chromium, address, viewport=size)
+            page.goto(f"{address.split('/?')[0]}/tasks/{task_id}")
+            see(page.get_by_role("cell", name="src/auth.py")).to_be_visible()
+            one_line = page.get_by_role("columnheader").evaluate_all(HEIGHTS)
+            assert page.get_by_role("row").nth(1).get_by_role("cell").evaluate_all(HEIGHTS) == one_line
+            assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+
+
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_the_answer_of_a_task_that_did_much_is_one_click_away(chromium, see, tmp_path, size):
     async def act(request, sink):
