@@ -353,7 +353,7 @@ def test_a_follow_up_to_a_settled_task_says_so_and_leads_to_it(chromium, see, tm
 TABLE = """| file | line | what |
 |:--|--:|:--|
 | src/auth.py | 10 | the check |
-| src/app.py | 8 | the only caller, which calls it ten times in a row, and prints on a line of its own what comes of each |
+| src/app.py | 8 | the only caller, which calls it ten times in a row, and prints on lines of their own what came |
 """
 HEIGHTS = "(cells) => cells.map((cell) => cell.clientHeight)"
 
@@ -399,6 +399,9 @@ def test_the_answer_of_a_task_that_did_much_is_one_click_away(chromium, see, tmp
         page = opened(chromium, address, viewport=size)
         answer, to_it = page.get_by_text("All is documented.").last, page.get_by_role("button", name="Answer ↓")
         page.goto(f"{address.split('/?')[0]}/tasks/{much}")
+        strip, pane = (page.locator(each).bounding_box() for each in (".start", ".pane"))
+        assert (strip["width"], strip["height"] < 110) == (pane["width"], True)
+        assert strip["y"] + strip["height"] < pane["y"]
         to_it.click()
         see(answer).to_be_in_viewport()
         see(to_it).to_be_hidden()

@@ -76,7 +76,8 @@ export class Timeline {
       const x = (at + this.begun - from) * scale;
       pen.fillRect(x, 0, 1, 5);
       const label = at ? duration(at).replace(".0s", "s") : "0";
-      if (x + 4 + pen.measureText(label).width <= width) pen.fillText(label, x + 4, 9);
+      const wide = pen.measureText(label).width, isLast = x + 4 + wide > width;
+      pen.fillText(label, isLast ? x - 4 - wide : x + 4, 9);
     }
   }
 

@@ -23,9 +23,11 @@ export class Tree {
     this.scale = node("canvas", { class: "scale", "aria-hidden": "true" });
     this.sums = node("p", { class: "sums" });
     this.tip = node("div", { class: "tip", hidden: true, "aria-hidden": "true" });
+    this.key = legend();
+    this.head = node("div", { class: "tree-head" }, this.sums, this.zoomButtons());
+    this.ruler = node("div", { class: "ruler" }, this.key, this.scale);
     this.element = node("section", { class: "start", "aria-label": "Tree and timeline" },
-      node("div", { class: "tree-head" }, this.sums, this.zoomButtons()),
-      node("div", { class: "ruler" }, legend(), this.scale), this.scroller.box, this.all, this.tip);
+      this.head, this.ruler, this.scroller.box, this.all, this.tip);
     this.element.addEventListener("click", (event) => this.clicked(event));
     this.scroller.box.addEventListener("pointermove", (event) => this.pointed(event));
     this.scroller.box.addEventListener("pointerleave", () => { this.tip.hidden = true; });
@@ -46,9 +48,17 @@ export class Tree {
     this.counts = picture.counts;
     this.id = id;
     this.timeline.take(picture.tree, picture.spans);
-    this.element.classList.toggle("alone", this.tree.length === 1);
+    this.arrange(this.tree.length === 1);
     this.sum();
     this.place();
+  }
+
+  /** Put the key to the colours beside the times, or, with one task alone, above them: these have all of the width then. */
+  arrange(alone) {
+    if (alone === this.alone) return;
+    this.alone = alone;
+    this.element.classList.toggle("alone", alone);
+    (alone ? this.head : this.ruler).prepend(this.key);
   }
 
   /** Show all rows; on a narrow page, which scrolls as a whole, a few around the chosen one until somebody wants more. */
