@@ -12,7 +12,7 @@ from browsers import DESKTOP, PATIENCE_MS, PHONE, browser, hurdles, opened, page
 from forking import forked
 from git_trees import repository
 
-from ohm_subagents.contract import TextDelta, ThinkingDelta
+from ohm_subagents.contract import TextDelta, ThinkingDelta, Usage, UsageAdded
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -239,6 +239,34 @@ def test_a_phone_shows_all_of_a_task_in_its_width(chromium, see, looked_at):
         page.goto(address.split("/?")[0] + path)
         see(page.get_by_role("status").first).to_have_text("live")
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    see(page.get_by_text("further right in the table")).to_be_visible()
+    page.get_by_role("region", name="Numbers").evaluate("(box) => { box.scrollLeft = box.scrollWidth; }")
+    for part in (page.get_by_role("rowheader").first, page.get_by_role("columnheader", name="tool calls")):
+        see(part).to_be_in_viewport(ratio=1)
+
+
+TOKENS = {"big": (10_650_000, "10.7M tokens"), "middle": (225_486, "225k tokens"), "small": (2_048, "2,048 tokens")}
+
+
+def test_many_tokens_are_written_in_few_characters(chromium, see, tmp_path):
+    async def act(request, sink):
+        sink.emit(UsageAdded(usage=Usage(requests=1, input_tokens=TOKENS[request.prompt][0])))
+        return "Read."
+
+    async def seed():
+        async with ui_scene.opened(tmp_path, act=act) as ohm:
+            for prompt in TOKENS:
+                await ohm.run("finder", prompt, description=prompt)
+            await ohm.store.flush()
+
+    anyio.run(seed, backend="trio")  # asyncio's loop is the browser's
+    with page_server(tmp_path) as address:
+        page = opened(chromium, address)
+        for name, (_, written) in TOKENS.items():
+            cell = page.get_by_role("listitem").filter(has_text=name).locator(".tokens")
+            see(cell).to_have_text(written)
+            assert cell.evaluate("(cell) => cell.scrollWidth <= cell.clientWidth")
+        see(page.get_by_title("10,650,000 tokens")).to_be_visible()
 
 
 SCROLLED_WITHIN = """[...document.querySelectorAll("main *")].filter((one) => one.scrollHeight > one.clientHeight + 1

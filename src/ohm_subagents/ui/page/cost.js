@@ -16,7 +16,8 @@ export class CostView {
     this.table = node("table", { class: "cost" });
     this.trouble = node("p", { class: "nothing", role: "alert", hidden: true });
     main.append(node("section", { class: "costs", "aria-label": "Cost" },
-      node("h1", { tabindex: "-1" }, "Cost"), this.by, this.trouble, node("div", { class: "wide", role: "region", "aria-label": "Numbers", tabindex: "0" }, this.table)));
+      node("h1", { tabindex: "-1" }, "Cost"), this.by, this.trouble, node("div", { class: "wide", role: "region", "aria-label": "Numbers", tabindex: "0" }, this.table),
+      node("p", { class: "swipe" }, "Tokens and tool calls are further right in the table.")));
     this.by.addEventListener("click", (event) => {
       const by = event.target.closest("[data-by]")?.dataset.by;
       if (by) go(exported ? `#cost-${by}` : `/cost?by=${by}`);

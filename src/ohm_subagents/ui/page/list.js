@@ -7,7 +7,7 @@ import { Scroller } from "./scroller.js";
 import { act, readTasks } from "./source.js";
 import { follow, paced } from "./stream.js";
 import { Sure, cancelQuestion } from "./sure.js";
-import { ago, counted, elapsed, instant, noun, stuckMs, sum } from "./words.js";
+import { ago, counted, elapsed, fewTokens, instant, noun, stuckMs, sum } from "./words.js";
 
 const PART = 100, DEEPEST_SHOWN = 6;
 const HEADS = [["what", "task"], ["model", "model"], ["began", "started"], ["took", "took"], ["tokens", "tokens"], ["cost", "cost"]];
@@ -122,7 +122,7 @@ export class ListView {
       node("time", { class: "number began", datetime: new Date(task.created_ms).toISOString(), title: instant(task.created_ms) },
         node("span", { class: "unseen" }, "started "), ago(task.created_ms)),
       node("span", { class: "number took" }, elapsed(task)),
-      node("span", { class: "number tokens" }, task.tree.tokens),
+      node("span", { class: "number tokens", title: task.tree.tokens }, fewTokens(task.tree)),
       node("span", { class: "number cost" }, task.tree.cost),
       task.below ? node("span", { class: "with" }, `with ${task.below} below it`) : null);
   }

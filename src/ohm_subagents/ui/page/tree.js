@@ -3,7 +3,7 @@ import { fill, narrow, node } from "./dom.js";
 import { concern, mark, titled } from "./marks.js";
 import { Scroller } from "./scroller.js";
 import { Timeline, legend, measured, spanColours, spanText } from "./timeline.js";
-import { counted, elapsed, stateOf } from "./words.js";
+import { counted, elapsed, fewTokens, stateOf } from "./words.js";
 
 const DEEPEST = 6;
 const FEW = 5, FEW_AROUND = 3;
@@ -109,7 +109,7 @@ export class Tree {
       mark(row),
       node("span", { class: "what" }, titled(row)),
       node("span", { class: "number took" }, elapsed(row)),
-      node("span", { class: "number cost" }, row.below ? node("small", {}, "own ") : null, row.used.cost || row.used.tokens),
+      node("span", { class: "number cost" }, row.below ? node("small", {}, "own ") : null, row.used.cost || fewTokens(row.used)),
       node("span", { class: "doing", title: row.error || row.last || null }, amiss, row.error || row.last)),
     node("canvas", { class: "track", "data-task": row.id, "aria-hidden": "true" }),
     node("span", { class: "unseen" }, this.timeline.words(row.id)));

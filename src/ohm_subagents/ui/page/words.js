@@ -63,6 +63,14 @@ export function counted(number, one) {
   return `${number.toLocaleString("en")} ${noun(number, one)}`;
 }
 
+/** Write tokens in few characters: `9,120 tokens`, `225k tokens`, `24.0M tokens`; nothing for none. */
+export function fewTokens(used) {
+  const number = used.input_tokens + used.output_tokens;
+  if (!number) return "";
+  if (number < 100_000) return counted(number, "token");
+  return number < 999_500 ? `${Math.round(number / 1000)}k tokens` : `${(number / 1_000_000).toFixed(1)}M tokens`;
+}
+
 /** Return how many tasks there are by their counts; those that wait for an answer or are stuck run too. */
 export function sum(counts) {
   return STATUSES.filter((status) => !AMONG_RUNNING.includes(status)).reduce((all, status) => all + counts[status], 0);
