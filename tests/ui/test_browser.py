@@ -239,6 +239,22 @@ def test_a_phone_shows_all_of_a_task_in_its_width(chromium, see, looked_at):
         page.goto(address.split("/?")[0] + path)
         see(page.get_by_role("status").first).to_have_text("live")
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    page.goto(address.split("/?")[0])
+    statuses = page.get_by_role("group", name="Status").get_by_role("button")
+    see(statuses.filter(has_text="failed")).to_be_visible()
+    see(statuses.filter(has_text="queued")).to_be_hidden()  # there is none
+    lead = page.get_by_role("listitem").first
+    assert lead.bounding_box()["y"] < 230
+    box, parts = (
+        lead.bounding_box(),
+        [part.bounding_box() for part in lead.locator(".what, .doing, .with, .took").all()],
+    )
+    assert all(box["y"] + 5 < part["y"] and part["y"] + part["height"] < box["y"] + box["height"] - 5 for part in parts)
+    see(page.get_by_role("textbox", name="Profile")).to_be_hidden()
+    page.get_by_role("button", name="Filters").click()
+    page.get_by_role("textbox", name="Profile").fill("oracle")
+    see(page.get_by_role("listitem")).to_have_count(1)
+    page.goto(f"{address.split('/?')[0]}/cost")
     see(page.get_by_text("further right in the table")).to_be_visible()
     page.get_by_role("region", name="Numbers").evaluate("(box) => { box.scrollLeft = box.scrollWidth; }")
     for part in (page.get_by_role("rowheader").first, page.get_by_role("columnheader", name="tool calls")):

@@ -201,7 +201,7 @@ class Asked(TypedDict):
     title: str
     """The call in words, never JSON, or the question."""
     subject: str
-    """What the call is about, such as a command or a file; empty for a question."""
+    """The subject of the call, such as a command or a file; empty for a question."""
     arguments: str
     """All arguments of the call, each on a line or more, with its name."""
     question: str

@@ -65,7 +65,7 @@ export class CostView {
       node("tbody", {}, page.rows.map((row) => node("tr", {}, node("th", { scope: "row" }, row.name), cost(row),
         node("td", { class: "bars", "aria-hidden": "true" }, node("span", { class: "bar", "--share": amount(row) / most })),
         numbers(row)))),
-      node("tfoot", {}, node("tr", {}, node("th", { scope: "row" }, "all"), cost({ used: page.all }), node("td", {}),
+      node("tfoot", {}, node("tr", {}, node("th", { scope: "row" }, "all"), cost({ used: page.all }), node("td", { class: "bars" }),
         numbers({ tasks: page.tasks, used: page.all }))));
   }
 

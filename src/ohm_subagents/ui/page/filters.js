@@ -23,18 +23,22 @@ export function filterBar(chosen) {
   const profile = field("profile", "Profile");
   const session = field("session", "Session");
   const chips = node("div", { class: "chips", role: "group", "aria-label": "Status" });
+  const narrower = node("span", { class: "narrower" }, profile, session);
+  const more = node("button", { type: "button", class: "more-filters", "aria-expanded": "false", onclick: () => open() }, "Filters");
+  const open = (is = more.getAttribute("aria-expanded") === "false") => more.setAttribute("aria-expanded", String(is));
   let counts = {};
 
   const show = () => {
     const held = filters();
+    if (held.profile || held.session) open(true);
     for (const input of [search, profile, session]) {
       if (document.activeElement !== input) input.value = held[input.name] ?? "";
     }
     const focused = chips.contains(document.activeElement) ? document.activeElement.dataset.status : null;
     const chip = (status) => node("button", {
-      type: "button", class: `chip ${status}`, "data-status": status, "aria-pressed": String(held.status === status),
+      type: "button", class: `chip ${status}${counts[status] ? "" : " none"}`, "data-status": status, "aria-pressed": String(held.status === status),
     }, status, node("span", { class: "count" }, String(counts[status] ?? 0)));
-    const among = node("span", { class: "among" }, chip("running"), "of which", AMONG_RUNNING.map(chip));
+    const among = node("span", { class: "among" }, chip("running"), node("span", { class: "of" }, "of which"), AMONG_RUNNING.map(chip));
     fill(chips, among, STATUSES.filter((status) => !["running", ...AMONG_RUNNING].includes(status)).map(chip));
     if (focused) chips.querySelector(`[data-status="${focused}"]`)?.focus();
   };
@@ -46,7 +50,7 @@ export function filterBar(chosen) {
     search,
     show,
     element: node("form", { class: "filters", role: "search", onsubmit: (event) => event.preventDefault() },
-      search, chips, profile, session),
+      search, more, chips, narrower),
     count(found) {
       counts = found.counts;
       show();

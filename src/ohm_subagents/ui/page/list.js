@@ -71,7 +71,7 @@ export class ListView {
     this.bar.count(found);
     fill(this.sums, fact(found.total.toLocaleString("en"), filters().status ? `of ${counted(sum(found.counts), "task")}` : noun(found.total, "task")),
       filters().status ? null : fact(found.counts.running ?? 0, "running"), fact(found.used.cost, ""), fact(found.used.tokens, ""),
-      found.total ? node("span", {}, "Open a task to answer it, to send it a follow-up, or to land or discard its changes.") : null);
+      found.total ? node("span", { class: "how" }, "Open a task to answer it, to send it a follow-up, or to land or discard its changes.") : null);
     this.nothing.hidden = found.total > 0;
     this.nothing.textContent = Object.keys(filters()).length
       ? "No task is like that. Esc clears the filters."
@@ -124,7 +124,7 @@ export class ListView {
       node("span", { class: "number took" }, elapsed(task)),
       node("span", { class: "number tokens", title: task.tree.tokens }, fewTokens(task.tree)),
       node("span", { class: "number cost" }, task.tree.cost),
-      task.below ? node("span", { class: "with" }, `with ${task.below} below it`) : null);
+      task.below ? node("span", { class: "with" }, `with ${task.below} below`, node("span", { class: "it" }, " it")) : null);
   }
 
   clicked(event) {

@@ -25,7 +25,7 @@ export function titled(row) {
   const again = row.follow_up && [node("span", { "aria-hidden": "true" }, "↪ "), node("span", { class: "unseen" }, "follow-up: "),
     node("span", { class: "again" }, row.follow_up), row.description ? ` · ${row.description}` : ""];
   const said = again || row.description;
-  return [node("b", {}, row.profile), said ? node("span", { class: "about" }, said) : null];
+  return [node("b", {}, row.profile), said ? node("span", { class: "about", title: row.description }, said) : null];
 }
 
 /** Make a number with its name, such as `12 running`. */
