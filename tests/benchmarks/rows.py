@@ -6,7 +6,7 @@ from cooperation_rows import deliveries, routes
 from engine_rows import calls, cancellations, charges, events, fan_outs, queues, starts, turns
 from process_rows import child_tool_calls, editor_prompts, follow_ups, imports, mcp_calls
 from search_rows import searches
-from workspace_rows import clones
+from workspace_rows import clones, plain_clones
 
 ROWS = {
     row.name: row
@@ -30,5 +30,6 @@ ROWS = {
         child_tool_calls(),
         searches(),
         clones(),
+        plain_clones(),
     )
 }

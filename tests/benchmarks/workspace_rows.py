@@ -25,3 +25,29 @@ def clones() -> Row:
         ),
         repeats=3,
     )
+
+
+def plain_clones() -> Row:
+    """A wait for a clone of many files that are in no repository, beside a copy by `cp`."""
+    beside = "cp -a --reflink=auto"
+    on = partial(Case, file="workspaces.py", unit="s", scale=1)
+    first, later = ("until the first task works there", "until a later one does")
+    return Row(
+        name="plain-clones",
+        title="An echo task with `isolation: clone` on 50,000 files, 1 GB, in no repository; where TMPDIR is",
+        cases=(
+            on(name=beside, function="copied"),
+            *(
+                on(
+                    name=f"{git}: {when}",
+                    function="waited_plainly",
+                    arguments={"has_git": has_git, "is_first": is_first},
+                    beside=beside,
+                    target=3,
+                )
+                for git, has_git in (("with git", True), ("without git", False))
+                for when, is_first in ((first, True), (later, False))
+            ),
+        ),
+        repeats=3,
+    )

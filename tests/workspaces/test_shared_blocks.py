@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from git_trees import copied, fingerprint, git, repository, write
 
-from ohm_subagents.workspaces import GitWorkspaces, block_sharing, shared_blocks
+from ohm_subagents.workspaces import GitWorkspaces, block_sharing, parts
 
 pytestmark = pytest.mark.anyio
 
@@ -36,8 +36,8 @@ async def test_what_is_unchanged_is_shared_and_git_writes_the_rest_and_knows_bot
         copied(source, target)
 
     monkeypatch.setattr(block_sharing, "share_blocks", share)
-    monkeypatch.setattr(shared_blocks, "PART", 1)  # the second one is for another process, which has the real thing
-    monkeypatch.setattr(shared_blocks, "SHARERS", 8)
+    monkeypatch.setattr(parts, "PART", 1)  # the second one is for another process, which has the real thing
+    monkeypatch.setattr(parts, "PROCESSES", 8)
     before = fingerprint(parent)
     workspaces = GitWorkspaces(tmp_path / "cache", {"PATH": os.environ["PATH"], "HOME": f"{tmp_path}"})
     beginning = (await workspaces.begin(parent, "task_1")).unwrap()

@@ -1,17 +1,16 @@
-"""Files that share their blocks with others. As a program, it makes a part of the files of a clone."""
+"""Files that share their blocks with others: it takes only the standard library."""
 
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import stat
-import sys
 from contextlib import suppress
 
 _FICLONE = 0x40049409
 """Of Linux: share the blocks of a file."""
 _LOW = 2**32 - 1
+_CHUNK = 2**20
 
 Known = tuple[int, str, int, int, int, int, int]
 """A file as the index of the origin has it: the place of its entry in that of the clone, its path, the rights of a new
@@ -26,7 +25,10 @@ def share_blocks(source: int, target: int) -> None:
 
 
 def shared(file: bytes, other: bytes, known: Known | None = None) -> tuple[int, ...] | None:
-    """Make a file that shares the blocks of another one, if that is as it is known; None where it is impossible."""
+    """Make a file that shares the blocks of another one, if that is as it is known; None where it is impossible.
+
+    Of one that is known it is a copy where the file system shares none.
+    """
     try:
         source = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
@@ -34,8 +36,13 @@ def shared(file: bytes, other: bytes, known: Known | None = None) -> tuple[int, 
     try:
         target = os.open(other, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if known is None else known[2])
         try:
-            share_blocks(source, target)
-            then = os.fstat(source)  # who changes the file leaves a trace there, and blocks are shared at once
+            try:
+                share_blocks(source, target)
+            except OSError:
+                if known is None:
+                    raise
+                _copy(source, target)
+            then = os.fstat(source)  # who changes the file leaves a trace there
             if known is None or _is_known(then, known):
                 # of now, git would take each for one that may change unseen, and read it again
                 os.utime(target, ns=(then.st_mtime_ns, then.st_mtime_ns))
@@ -70,11 +77,14 @@ def share_part(origin: str, clone: str, part: list[Known]) -> list[Made]:
     return done
 
 
+def _copy(source: int, target: int) -> None:
+    while chunk := os.read(source, _CHUNK):
+        written = 0
+        while written < len(chunk):
+            written += os.write(target, chunk[written:])
+
+
 def _is_known(now: os.stat_result, known: Known) -> bool:
     _, _, _, *facts = known
     seen = [now.st_ctime_ns, now.st_mtime_ns, now.st_ino & _LOW, now.st_size & _LOW]
     return stat.S_ISREG(now.st_mode) and seen == facts
-
-
-if __name__ == "__main__":
-    json.dump(share_part(*json.load(sys.stdin)), sys.stdout)

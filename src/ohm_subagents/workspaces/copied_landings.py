@@ -25,7 +25,7 @@ _BOTH: Final = "both have changed it, and without git no lines are merged"
 
 async def land_copy(depot: Depot, step: Callable[[str], None], landed: Landed, base: str) -> Landing:
     """Make the changes of a task to the files as they are now, all of them or none."""
-    now = await to_thread.run_sync(depot.snapshot, depot.source.top)
+    now = await depot.snapshot()
     landing = Landing(ref=landed.ref)
     with anyio.CancelScope(shield=True):
         landing = await to_thread.run_sync(_land, depot, landed, base, now, step)

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 _NO_BUNDLE: Final = WorkspaceError("git is not installed.", "Install it: files travel to a runner as a bundle of git.")
 
 
+_INDEX: Final = "index.json"
+"""Beside a copy: what its files were when it was made."""
+
+
 class Copies(GitWorkspaces):
     """Makes copies of directories for tasks, and keeps what the tasks do to them below the user's cache.
 
@@ -45,7 +49,7 @@ class Copies(GitWorkspaces):
             async with self.alone(directory) as depot:
                 refs = await to_thread.run_sync(depot.refs)
                 gone = landed_of_gone(refs, is_gone)
-                parent = await to_thread.run_sync(_seen, depot, gone)
+                parent = await _seen(depot, gone)
                 taken = taken_over(refs, task, after) if after and not {ref_of(task) + BASE} & refs.keys() else {}
                 ref = ref_of(task)
                 commit = refs.get(ref) or refs.get(ref + BASE) or taken.get(ref)
@@ -104,7 +108,7 @@ class Copies(GitWorkspaces):
             return []
         try:
             depot = await self._depot(beginning.directory)
-            return await to_thread.run_sync(_changes, depot, beginning.parent)
+            return await _changes(depot, beginning.parent)
         except (WorkspaceError, OSError) as why:
             return [f"its files ({error_of(why).message.rstrip('.')})"]
 
@@ -132,7 +136,7 @@ class Copies(GitWorkspaces):
         top = place.ok_value / "tree"
         try:
             depot = await self._depot(begun.directory)
-            await to_thread.run_sync(_write_out, depot, begun.commit, top)
+            await depot.write_out(begun.commit, top, place.ok_value / _INDEX)
             directory = await to_thread.run_sync(directory_below, top, within)
         except (WorkspaceError, OSError) as why:
             return Err(error_of(why))
@@ -149,32 +153,28 @@ class Copies(GitWorkspaces):
         depot = await self._depot(beginning.directory)
 
         async def work() -> bytes:
-            tree = await to_thread.run_sync(depot.snapshot, place / "tree")
+            tree = await depot.snapshot_of(place / "tree", place / _INDEX)
             return b"" if tree == beginning.commit else tree.encode()
 
         return work
 
     async def _depot(self, directory: Path) -> Depot:
-        return await to_thread.run_sync(_depot, self._root / "copies", directory)
+        return await to_thread.run_sync(_depot, self._root / "copies", self._clones, directory)
 
 
-def _depot(root: Path, directory: Path) -> Depot:
+def _depot(root: Path, drafts: Path, directory: Path) -> Depot:
     found = source_of(directory)
     top = found.top if found is not None else directory.resolve()
-    return Depot(root / sha256(os.fsencode(top)).hexdigest()[:32], top)
+    return Depot(root / sha256(os.fsencode(top)).hexdigest()[:32], top, drafts=drafts)
 
 
-def _seen(depot: Depot, gone: Iterable[str] = ()) -> Parent:
+async def _seen(depot: Depot, gone: Iterable[str] = ()) -> Parent:
     for ref in gone:
         depot.refer(ref, None)
-    depot.clear()
-    return Parent(head="", refs={}, kept=depot.refs(), index="", tree=depot.snapshot(depot.source.top))
-
-
-def _write_out(depot: Depot, tree: str, top: Path) -> None:
-    top.mkdir()
-    for path, version in depot.manifest(tree).items():
-        depot.put(version, top / os.fsdecode(path))
+    tree = await depot.snapshot()
+    if not await to_thread.run_sync(depot.clear, tree):
+        tree = await depot.snapshot()
+    return Parent(head="", refs={}, kept=depot.refs(), index="", tree=tree)
 
 
 def _work_of(depot: Depot, task: str) -> Work | None:
@@ -196,8 +196,13 @@ def _patch_of(depot: Depot, task: str) -> bytes:
     return patch(depot, depot.manifest(base), depot.manifest(work))
 
 
-def _changes(depot: Depot, before: Parent) -> list[str]:
-    tree, refs = depot.snapshot(depot.source.top), depot.refs()
+async def _changes(depot: Depot, before: Parent) -> list[str]:
+    tree = await depot.snapshot()
+    return await to_thread.run_sync(_named, depot, before, tree)
+
+
+def _named(depot: Depot, before: Parent, tree: str) -> list[str]:
+    refs = depot.refs()
     if tree == before.tree:
         return []
     landed = set[bytes]()

@@ -4,58 +4,88 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import stat
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from anyio import to_thread
+
+from ohm_subagents.workspaces.block_sharing import Known as Unchanged
+from ohm_subagents.workspaces.block_sharing import share_part
+from ohm_subagents.workspaces.contents import Contents
 from ohm_subagents.workspaces.failure import WorkspaceError
-from ohm_subagents.workspaces.included import fill
-from ohm_subagents.workspaces.places import make_directory
-from ohm_subagents.workspaces.snapshot import MAX_NEW_BYTES
+from ohm_subagents.workspaces.known_files import Entry, Known, found_below, read_known
+from ohm_subagents.workspaces.packed_files import is_settled
+from ohm_subagents.workspaces.parts import by_parts
+from ohm_subagents.workspaces.places import make_directory, private_directory
 from ohm_subagents.workspaces.source import Source
 from ohm_subagents.workspaces.work import BASE, LANDED, REFS, Kept, ref_of
-from ohm_subagents.workspaces.working_files import Version, is_version, version_of
+from ohm_subagents.workspaces.working_files import Version, version_of
+
+if TYPE_CHECKING:
+    from ohm_subagents.workspaces.packing import Facts
 
 Manifest: TypeAlias = Mapping[bytes, Version]
-_SKIPPED: Final = frozenset({b".git", b".ohm-landing"})
 _LINK: Final = 0o120000
 _EXECUTABLE: Final = 0o100755
+_RIGHTS: Final = {0o100644: 0o666, _EXECUTABLE: 0o777}
+_LOW: Final = 2**32 - 1
+_SPARED: Final = 2**26
+"""Bytes of content of no use that stay."""
 
 
 class Depot:
     """Keeps what the files of one directory were, and what tasks did to them, in a directory of its own."""
 
-    def __init__(self, directory: Path, top: Path) -> None:
-        """`top` is the directory that it is about."""
+    def __init__(self, directory: Path, top: Path, *, drafts: Path) -> None:
+        """`top` is the directory that it is about. What is unfinished is below `drafts`, in private directories."""
         self._directory = directory
+        self._drafts = drafts
+        self._index = directory / "index"
+        self._size = 0
+        self._contents = Contents(directory / "files")
         self.source = Source(top=top, git_dir=directory, common_dir=directory)
         """The same in the words of a repository, which names the places of landings."""
-        for name in ("files", "trees", "refs"):
+        for name in ("trees", "refs"):
             make_directory(directory / name)
 
-    def snapshot(self, top: Path) -> str:
-        """Keep the files below a directory, and return the id of their tree."""
-        text = _listed(top, self._kept)
-        tree = sha256(text).hexdigest()
-        self._write(self._directory / "trees" / tree, text)
-        return tree
+    async def snapshot(self) -> str:
+        """Keep the files of the directory, and return the id of their tree. Only what has changed is read."""
+        since_ns, top = time.time_ns(), self.source.top
+        async with private_directory(self._drafts) as scratch:
+            known, kept, new = await self._seen(top, self._index, scratch)
+            self._size = known.size
+            if not new and len(kept) == len(known.files) and self._has(known.tree):
+                return known.tree
+            settled = kept | {path: one for path, one in new.items() if is_settled(one[2], since_ns)}
+            return await to_thread.run_sync(self._write, kept | new, settled, scratch)
+
+    async def snapshot_of(self, clone: Path, index: Path) -> str:
+        """Keep the files of what `write_out` has made, and return the id of their tree."""
+        async with private_directory(self._drafts) as scratch:
+            _, kept, new = await self._seen(clone, index, scratch)
+            return await to_thread.run_sync(self._write_tree, kept | new, scratch)
+
+    async def write_out(self, tree: str, clone: Path, index: Path) -> None:
+        """Make the files of a tree in a directory that is not there yet, and have `index` know them.
+
+        What the directory has unchanged is copied from there, or shares its blocks.
+        """
+        await to_thread.run_sync(clone.mkdir)
+        unchanged = await to_thread.run_sync(self._unchanged, tree)
+        made = await by_parts(share_part, f"{self.source.top}", f"{clone}", unchanged)
+        await to_thread.run_sync(self._fill, tree, dict(made), clone, index)
 
     def manifest(self, tree: str) -> Manifest:
         """Return the files of a tree."""
-        try:
-            entries = json.loads((self._directory / "trees" / tree).read_bytes())
-        except FileNotFoundError:
-            gone = f"The files of '{self.source.top}' as they were are not kept any more."
-            raise WorkspaceError(gone) from None
-        return {os.fsencode(path): Version(mode, oid) for path, (mode, oid) in entries.items()}
+        return {os.fsencode(path): Version(mode, oid) for path, (mode, oid) in self._files(tree).items()}
 
     def content(self, version: Version | None) -> bytes:
         """Return the content of a file; nothing for None."""
-        return b"" if version is None else self._file(version).read_bytes()
+        return b"" if version is None else b"".join(self._chunks(version))
 
     def put(self, version: Version, file: Path) -> None:
         """Make a file or a link of this content, where nothing is."""
@@ -63,8 +93,8 @@ class Depot:
         if version.mode == _LINK:
             file.symlink_to(os.fsdecode(self.content(version)))
             return
-        with self._file(version).open("rb") as old, file.open("xb") as new:
-            fill(old.fileno(), new.fileno())
+        with file.open("xb") as new:
+            new.writelines(self._chunks(version))
         if version.mode == _EXECUTABLE:
             file.chmod(file.stat().st_mode | 0o111)
 
@@ -83,7 +113,9 @@ class Depot:
         if tree is None:
             file.unlink(missing_ok=True)
         else:
-            self._write(file, tree.encode(), anew=True)
+            with NamedTemporaryFile(dir=self._directory, delete=False) as draft:
+                draft.write(tree.encode())
+            Path(draft.name).replace(file)
 
     async def forget(self, task: str) -> None:
         """Remove all that is kept of a task."""
@@ -94,73 +126,106 @@ class Depot:
         """Return what a reference stands for."""
         return self.refs().get(name)
 
-    def clear(self) -> None:
-        """Remove all content that no task needs, once there is no reference."""
-        if not self.refs():
-            for name in ("files", "trees"):
-                shutil.rmtree(self._directory / name, ignore_errors=True)
-                make_directory(self._directory / name)
+    def clear(self, tree: str) -> bool:
+        """Remove what no task needs, once there is no reference: all trees but one, that of the last snapshot.
 
-    def _kept(self, file: Path) -> Version | None:
-        """Keep the content of a file; None for what is none, as a pipe."""
+        Returns False if all content was removed too, since most of it was of no use.
+        """
+        if self.refs():
+            return True
+        for other in (self._directory / "trees").iterdir():
+            if other.name != tree:
+                other.unlink()
+        if self._contents.size() <= 2 * self._size + _SPARED:
+            return True
+        self._index.unlink(missing_ok=True)
+        self._contents.clear()
+        return False
+
+    async def _seen(self, top: Path, index: Path, scratch: Path) -> tuple[Known, dict[str, Entry], dict[str, Entry]]:
+        """Return what was known of files, what is still so, and what is new of them, whose content is kept now."""
+        known, kept, new = await to_thread.run_sync(self._compared, top, index)
+        packed = await self._contents.add(top, new, scratch) if new else []
+        return known, kept, {path: (mode, oid, facts) for path, mode, oid, facts in packed}
+
+    def _compared(self, top: Path, index: Path) -> tuple[Known, dict[str, Entry], list[str]]:
+        found, known, has = found_below(top), read_known(index), self._contents.has
+        kept = {path: one for path, one in known.files.items() if one[2] == found.get(path) and has(one[1])}
+        return known, kept, [path for path in found if path not in kept]
+
+    def _unchanged(self, tree: str) -> list[Unchanged]:
+        """Return those that are files of the directory as it was last seen; whoever copies one looks at it again."""
+        known, unchanged = read_known(self._index).files, list[Unchanged]()
+        for n, (path, (mode, oid)) in enumerate(self._files(tree).items()):
+            one = known.get(path)
+            if one is not None and mode in _RIGHTS and (mode, oid) == (one[0], one[1]):
+                since_ns, written_ns, inode, *_, size = one[2]
+                unchanged.append((n, path, _RIGHTS[mode], since_ns, written_ns, inode & _LOW, size & _LOW))
+        return unchanged
+
+    def _fill(self, tree: str, made: Mapping[int, tuple[int, ...]], clone: Path, index: Path) -> None:
+        known = dict[str, Entry]()
+        for n, (path, (mode, oid)) in enumerate(self._files(tree).items()):
+            if n in made:
+                known[path] = (mode, oid, _facts(made[n]))
+            else:
+                self.put(Version(mode, oid), clone / path)
+        index.write_text(json.dumps(Known(tree, 0, known)))
+
+    def _files(self, tree: str) -> dict[str, tuple[int, str]]:
         try:
-            version = version_of(file)
+            files: dict[str, tuple[int, str]] = json.loads((self._directory / "trees" / tree).read_bytes())
         except FileNotFoundError:
-            return None
-        if version is None or os.path.lexists(self._file(version)):
-            return version
-        if version.mode == _LINK:
-            self._write(self._file(version), os.fsencode(file.readlink()))
-            return version
-        with file.open("rb") as old, NamedTemporaryFile(dir=self._directory, delete=False) as new:
-            fill(old.fileno(), new.fileno())
-        copy = Path(new.name)
-        copy.chmod(0o700 if version.mode == _EXECUTABLE else 0o600)
-        copied = version if is_version(copy, version) else version_of(copy)  # it may have changed meanwhile
-        copy.rename(self._file(copied or version))
-        return copied
+            raise self._gone() from None
+        return files
 
-    def _file(self, version: Version) -> Path:
-        return self._directory / "files" / f"{version.mode:o}-{version.oid}"
+    def _has(self, tree: str) -> bool:
+        return bool(tree) and os.path.lexists(self._directory / "trees" / tree)
 
-    def _write(self, file: Path, text: bytes, *, anew: bool = False) -> None:
-        if anew or not os.path.lexists(file):
-            with NamedTemporaryFile(dir=self._directory, delete=False) as draft:
-                draft.write(text)
-            Path(draft.name).rename(file)
+    def _write_tree(self, entries: Mapping[str, Entry], scratch: Path) -> str:
+        text = _text(entries)
+        tree = sha256(text).hexdigest()
+        if not self._has(tree):
+            _move(text, scratch / "tree", self._directory / "trees" / tree)
+        return tree
+
+    def _write(self, entries: Mapping[str, Entry], settled: Mapping[str, Entry], scratch: Path) -> str:
+        """Write the tree of files, and what those are known by again that leave a trace if they change."""
+        self._size = sum(facts[-1] for _, _, facts in entries.values())
+        tree = self._write_tree(entries, scratch)
+        known = Known(tree if len(settled) == len(entries) else "", self._size, settled)
+        _move(json.dumps(known).encode(), scratch / "index", self._index)
+        return tree
+
+    def _chunks(self, version: Version) -> Iterator[bytes]:
+        if not self._contents.has(version.oid):
+            raise self._gone()
+        return self._contents.chunks(version.oid)
+
+    def _gone(self) -> WorkspaceError:
+        return WorkspaceError(f"The files of '{self.source.top}' as they were are not kept any more.")
 
 
 def tree_id(top: Path) -> str:
     """Return the id of the tree of the files below a directory, and keep nothing."""
-    return sha256(_listed(top, version_of)).hexdigest()
-
-
-def _listed(top: Path, version_at: Callable[[Path], Version | None]) -> bytes:
-    """Return the manifest of the files below a directory. Directories `.git` are left out."""
-    paths = sorted(_paths(os.fsencode(top)))
-    size = sum((top / os.fsdecode(path)).lstat().st_size for path in paths)
-    if size > MAX_NEW_BYTES:
-        told = f"'{top}' has {size / 2**30:.1f} GiB in files; without git, at most {MAX_NEW_BYTES // 2**30} GiB"
-        much = f"{told} are copied."
-        raise WorkspaceError(much, "Install git, and have files ignored by .gitignore.")
-    found = ((os.fsdecode(path), version_at(top / os.fsdecode(path))) for path in paths)
-    return json.dumps({path: [one.mode, one.oid] for path, one in found if one is not None}).encode()
-
-
-def _paths(top: bytes, within: bytes = b"") -> list[bytes]:
-    found = list[bytes]()
-    with os.scandir(top + b"/" + within) as entries:
-        for entry in entries:
-            path = within + entry.name
-            if entry.name.lower() in _SKIPPED:
-                continue
-            if entry.is_dir(follow_symlinks=False):
-                found += _paths(top, path + b"/")
-            elif stat.S_IFMT(entry.stat(follow_symlinks=False).st_mode) in {stat.S_IFREG, stat.S_IFLNK}:
-                found.append(path)
-    return found
+    found = ((path, version_of(top / path)) for path in found_below(top))
+    return sha256(_text({path: (one.mode, one.oid) for path, one in found if one is not None})).hexdigest()
 
 
 def differing(one: Manifest, other: Manifest) -> list[bytes]:
     """Return the paths at which two trees differ."""
     return sorted(path for path in {*one, *other} if one.get(path) != other.get(path))
+
+
+def _text(versions: Mapping[str, Sequence[Any]]) -> bytes:
+    return json.dumps({path: versions[path][:2] for path in sorted(versions)}).encode()
+
+
+def _move(text: bytes, draft: Path, file: Path) -> None:
+    draft.write_bytes(text)
+    draft.replace(file)
+
+
+def _facts(made: tuple[int, ...]) -> Facts:
+    since, since_ns, written, written_ns, _device, *others = made
+    return [since * 10**9 + since_ns, written * 10**9 + written_ns, *others]

@@ -7,22 +7,22 @@ written, so that git writes the rest and takes these for what they are.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import struct
-import sys
 from typing import TYPE_CHECKING, Final
 
-import anyio
 from anyio import to_thread
 
 from ohm_subagents.workspaces import block_sharing
 from ohm_subagents.workspaces.block_sharing import Known, Made
+from ohm_subagents.workspaces.parts import by_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
+
+    from ohm_subagents.workspaces.packing import Facts
 
 LISTED: Final = ("ls-files", "-s", "-z", "--debug")
 """The arguments by which git lists an index with what it knows of each file."""
@@ -38,10 +38,8 @@ _FIXED: Final = 62
 """Bytes of an entry before its path."""
 _LONG: Final = 0xFFF
 _LOW: Final = 2**32 - 1
-PART: Final = 2000
-"""Files for which another process is worth its start."""
-SHARERS: Final = min(os.cpu_count() or 1, 8)
-"""Processes that share blocks at once. Threads would not do: half of the work is Python's."""
+_ANY_DEVICE: Final = 0
+"""Git does not compare it: it has another number after the next start of a machine."""
 
 
 def can_share(origin: Path, clone: Path) -> bool:
@@ -62,29 +60,8 @@ async def share_all(origin: Path, listed: bytes, index_mtime_ns: int, clone: Pat
     file = clone / ".git" / "index"
     index = bytearray(await to_thread.run_sync(file.read_bytes))
     unchanged = await to_thread.run_sync(_unchanged, index, listed, index_mtime_ns)
-    size = max(PART, len(unchanged) // SHARERS + 1)
-    here, *others = [unchanged[at : at + size] for at in range(0, len(unchanged), size)] or [[]]
-    places, made = (f"{origin}", f"{clone}"), list[Made]()
-
-    async def share_elsewhere(part: list[Known]) -> None:
-        made.extend(await _shared_elsewhere(*places, part))
-
-    async with anyio.create_task_group() as sharers:
-        for part in others:
-            sharers.start_soon(share_elsewhere, part)
-        made.extend(await to_thread.run_sync(block_sharing.share_part, *places, here))
+    made = await by_parts(block_sharing.share_part, f"{origin}", f"{clone}", unchanged)
     await to_thread.run_sync(_write, made, index, file)
-
-
-async def _shared_elsewhere(origin: str, clone: str, part: list[Known]) -> list[Made]:
-    """Make files in a process of its own. What that does not tell of is left to git."""
-    command = (sys.executable, "-I", "-S", block_sharing.__file__)
-    given = json.dumps((origin, clone, part)).encode()
-    try:
-        done = await anyio.run_process(command, input=given, check=False, env={}, start_new_session=True)
-    except OSError:
-        return []
-    return [] if done.returncode else json.loads(done.stdout)
 
 
 def _unchanged(index: bytearray, listed: bytes, index_mtime_ns: int) -> list[Known]:
@@ -117,6 +94,17 @@ def _entries(index: bytearray) -> Iterator[tuple[int, bytes, bytes]]:
             length = index.index(0, at + _FIXED) - at - _FIXED
         yield at, bytes(index[at + _FIXED : at + _FIXED + length]), index[at + 40 : at + 60].hex().encode()
         at += (_FIXED + length + 8) // 8 * 8
+
+
+def note_facts(facts: Mapping[bytes, Facts], file: Path) -> None:
+    """Let an index know files again, as if git had read them."""
+    index = bytearray(file.read_bytes())
+    made = list[Made]()
+    for at, path, _ in _entries(index):
+        if path in facts:
+            since_ns, written_ns, *others = facts[path]
+            made.append((at, (*divmod(since_ns, 10**9), *divmod(written_ns, 10**9), _ANY_DEVICE, *others)))
+    _write(made, index, file)
 
 
 def _write(made: list[Made], index: bytearray, file: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from dataclasses import field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
@@ -12,6 +13,7 @@ from anyio import to_thread
 
 from ohm_subagents._records import dataclass
 from ohm_subagents.workspaces.failure import WorkspaceError
+from ohm_subagents.workspaces.packed_files import note_packed, packed_into
 from ohm_subagents.workspaces.source import source_of
 from ohm_subagents.workspaces.view import View
 
@@ -83,8 +85,11 @@ async def tree_of(view: View, *, head: str | None) -> tuple[bytes, str]:
     index, changes = await _changes(view)
     if changes.files:
         await to_thread.run_sync(_refuse_much, view.source.top, changes.files)
+        since_ns = time.time_ns()
+        packed = await packed_into(view, changes.files) if view.source.is_ours else {}
         options = ("--add", "--remove", "--replace", "-z", "--stdin")
-        await view.run("update-index", *options, stdin=_joined(changes.files))
+        await view.run("update-index", *options, stdin=_joined(changes.files - packed.keys()))
+        await note_packed(view, packed, since_ns)
     tree = (await view.run("write-tree")).line
     if view.source.is_ours:
         await to_thread.run_sync(view.keep_index)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import subprocess
 from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
 from typing import TYPE_CHECKING
+
+import anyio
 
 from ohm_subagents import Ohm
 from ohm_subagents.backends.echo import EchoBackend
@@ -78,10 +81,46 @@ async def waited() -> AsyncGenerator[Callable[[], Awaitable[float]]]:
 
 
 @asynccontextmanager
-async def _opened() -> AsyncGenerator[tuple[Ohm, Noting, Path]]:
+async def waited_plainly(*, has_git: bool, is_first: bool) -> AsyncGenerator[Callable[[], Awaitable[float]]]:
+    """The same where they are in no repository: for the first task that ever works there, or for one after it."""
+    async with _opened(has_git=has_git) as (ohm, noting, parent):
+        fill(parent)
+
+        async def repeat() -> float:
+            if is_first:
+                shutil.rmtree(parent.with_name("cache"), ignore_errors=True)
+            begun = perf_counter()
+            (await ohm.run("finder", "Do it.", cwd=parent, isolation="clone")).unwrap()
+            return noting.began - begun
+
+        yield repeat
+
+
+@asynccontextmanager
+async def copied() -> AsyncGenerator[Callable[[], Awaitable[float]]]:
+    """Seconds for a plain copy of them, which shares blocks where it can."""
+    async with _opened() as (_, _, parent):
+        fill(parent)
+
+        async def repeat() -> float:
+            begun = perf_counter()
+            await anyio.run_process(["cp", "-a", "--reflink=auto", f"{parent}", f"{parent}.copy"])
+            took = perf_counter() - begun
+            shutil.rmtree(f"{parent}.copy")
+            return took
+
+        yield repeat
+
+
+@asynccontextmanager
+async def _opened(*, has_git: bool = True) -> AsyncGenerator[tuple[Ohm, Noting, Path]]:
     """An Ohm that reads nothing of this machine, its backend, and where the files are to be."""
     with TemporaryDirectory(prefix="ohm-bench-") as folder:
-        env = {"PI_CONFIG_DIR": folder, "XDG_CACHE_HOME": f"{folder}/cache", "PATH": os.environ["PATH"]}
+        env = {
+            "PI_CONFIG_DIR": folder,
+            "XDG_CACHE_HOME": f"{folder}/cache",
+            "PATH": os.environ["PATH"] if has_git else folder,
+        }
         env |= {"OHM_SUBAGENTS_LOAD_PLUGINS": "none"}
         noting, config = Noting(), {"subagentBackend": "noting", "subagents": {"store": "memory"}}
         async with Ohm.open(cwd=folder, config=config, env=env, plugins=[noting]) as ohm:
@@ -95,6 +134,15 @@ def history() -> Iterator[bytes]:
     for at in range(FILES):
         yield f"M 100644 inline {at // 1000}/{at // 20 % 50}/{at}\ndata {FILE_BYTES}\n".encode()
         yield noise.randbytes(FILE_BYTES) + b"\n"
+
+
+def fill(directory: Path) -> None:
+    """The same files, in no repository."""
+    noise = random.Random(20)
+    for at in range(FILES):
+        file = directory / f"{at // 1000}" / f"{at // 20 % 50}" / f"{at}"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(noise.randbytes(FILE_BYTES))
 
 
 def git(directory: Path, *arguments: str, stdin: Iterable[bytes] = ()) -> None:

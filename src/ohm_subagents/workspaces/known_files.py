@@ -1,0 +1,69 @@
+"""Files that are known again without being read: by their times, inodes, owners and sizes.
+
+A file whose mtime was put back after a change has another ctime.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+from ohm_subagents.workspaces.failure import WorkspaceError
+from ohm_subagents.workspaces.packing import Facts, facts_of
+from ohm_subagents.workspaces.snapshot import MAX_NEW_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+Entry: TypeAlias = Sequence[Any]
+"""The mode of a file, the id of its content, and its `Facts`, as JSON has them: of 50,000, none is made twice."""
+_SKIPPED: Final = frozenset({b".git", b".ohm-landing"})
+
+
+class Known(NamedTuple):
+    """The files below a directory as they were."""
+
+    tree: str
+    """The id of their tree; empty if not all of them are known again."""
+    size: int
+    """The bytes that all of them have."""
+    files: Mapping[str, Entry]
+    """Those of them that are known again."""
+
+
+def read_known(index: Path) -> Known:
+    """Return the files that an index knows; none where there is no index."""
+    try:
+        return Known(*json.loads(index.read_bytes()))
+    except FileNotFoundError:
+        return Known("", 0, {})
+
+
+def found_below(top: Path) -> dict[str, Facts]:
+    """Return the files and links below a directory. Directories `.git` are left out."""
+    within, folders, found = os.fsencode(top) + b"/", [b""], dict[str, Facts]()
+    while folders:
+        folder = folders.pop()
+        with os.scandir(within + folder) as entries:
+            for entry in entries:
+                if entry.name.lower() in _SKIPPED:
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(folder + entry.name + b"/")
+                    continue
+                status = entry.stat(follow_symlinks=False)
+                if stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode):
+                    found[os.fsdecode(folder + entry.name)] = facts_of(status)
+    _refuse_much(top, sum(facts[-1] for facts in found.values()))
+    return found
+
+
+def _refuse_much(top: Path, size: int) -> None:
+    if size > MAX_NEW_BYTES:
+        told = f"'{top}' has {size / 2**30:.1f} GiB in files; without git, at most {MAX_NEW_BYTES // 2**30} GiB"
+        much = f"{told} are copied."
+        raise WorkspaceError(much, "Install git, and have files ignored by .gitignore.")

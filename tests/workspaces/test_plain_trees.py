@@ -1,0 +1,200 @@
+"""Files that are in no repository, with git and without: many at once, known again, and none of them lost."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import anyio
+import full_plain_disk
+import plain_owner
+import pytest
+from git_trees import fingerprint, git, write
+
+from ohm_subagents.testing import HERMETIC
+from ohm_subagents.workspaces import Landings, packed_files, parts, workspaces_of
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend():
+    """In real time, in which files are copied."""
+    return "asyncio"
+
+
+@pytest.fixture(params=["with git", "without git"])
+def env(request, tmp_path):
+    (tmp_path / "bin").mkdir()
+    path = os.environ["PATH"] if request.param == "with git" else f"{tmp_path / 'bin'}"
+    return {**HERMETIC, "PATH": path, "XDG_CACHE_HOME": f"{tmp_path / 'cache'}"}
+
+
+@pytest.fixture
+def parent(tmp_path, monkeypatch):
+    monkeypatch.setattr(parts, "PART", 3)
+    monkeypatch.setattr(parts, "PROCESSES", 3)
+    made = tmp_path / "parent"
+    (made / "folder" / "deep").mkdir(parents=True)
+    write(made, a="one\ntwo\n", b="two\n", run="#!/bin/sh\n", empty="", z="one\ntwo\n")
+    (made / "run").chmod(0o755)
+    (made / "empty too").touch()
+    (made / "folder" / "block").write_bytes(os.urandom(0xFFFF))
+    (made / "folder" / "deep" / "large").write_bytes(os.urandom(200_000))
+    (made / "folder" / os.fsdecode(b"\xff\n")).write_text("a name of any bytes\n")
+    (made / "link").symlink_to("folder/deep/large")
+    (made / "gone").symlink_to("nowhere")
+    os.mkfifo(made / "pipe")
+    return made
+
+
+def files(directory):
+    """The files and links below a directory: what is in them, and whether they may be run."""
+    paths = [one for one in directory.rglob("*") if ".git" not in one.parts and (one.is_symlink() or one.is_file())]
+    return {
+        f"{one.relative_to(directory)}": f"{one.readlink()}"
+        if one.is_symlink()
+        else (one.read_bytes(), bool(one.stat().st_mode & 0o100))
+        for one in paths
+    }
+
+
+def put_back(file, text):
+    """Write as many bytes as were there, and give the file its old time."""
+    before = file.stat()
+    file.write_text(text)
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert file.stat().st_size == before.st_size
+
+
+@pytest.mark.parametrize("settled_ns", [0, packed_files.SETTLED_NS])
+async def test_every_clone_has_all_files_byte_by_byte_and_what_is_kept_is_whole(
+    env, parent, tmp_path, monkeypatch, settled_ns
+):
+    monkeypatch.setattr(packed_files, "SETTLED_NS", settled_ns)
+    before, all_files = fingerprint(parent), files(parent)
+    workspaces = workspaces_of(env).unwrap()
+    for task in ("task_1", "task_2"):
+        beginning = (await workspaces.begin(parent, task)).unwrap()
+        async with workspaces.clone(beginning) as clone:
+            here = clone.unwrap().directory
+            assert files(here) == all_files
+            write(here, a=f"one\n{task}\n", b=task)
+            (here / "folder" / "deep" / "large").unlink()
+            work = (await workspaces.keep_clone(beginning, clone.unwrap())).unwrap()
+        assert (work.files, fingerprint(parent)) == (3, before)
+        assert await workspaces.changed(beginning) == []
+    for kept in tmp_path.glob("cache/*/workspaces/repositories/*"):
+        assert [*kept.glob("objects/pack/*.pack")]
+        git(kept, "fsck", "--strict", "--no-dangling")
+    landing = (await Landings(workspaces).land(parent, "task_1")).unwrap()
+    assert landing.files == ("a", "b", "folder/deep/large")
+    assert (parent / "a").read_text() == "one\ntask_1\n"
+
+
+async def test_a_task_goes_on_with_its_files_whatever_became_of_the_parents(env, parent, monkeypatch):
+    monkeypatch.setattr(packed_files, "SETTLED_NS", 0)
+    workspaces = workspaces_of(env).unwrap()
+    was = files(parent)
+    for n in (1, 2):
+        beginning = (await workspaces.begin(parent, "task_1")).unwrap()
+        async with workspaces.clone(beginning) as clone:
+            here = clone.unwrap().directory
+            assert files(here) == was
+            write(here, b=f"work {n}\n")
+            was = files(here)
+            (await workspaces.keep_clone(beginning, clone.unwrap())).unwrap()
+        write(parent, a="changed meanwhile\n", z=f"and again {n}\n")
+        (parent / "folder" / "block").unlink(missing_ok=True)
+
+
+async def test_a_file_that_has_its_old_size_and_time_has_changed_all_the_same(env, parent, monkeypatch):
+    if not env["PATH"].startswith(os.environ["PATH"]):
+        monkeypatch.setattr(packed_files, "SETTLED_NS", 0)  # git knows seconds, within which it looks into a file
+    workspaces = workspaces_of(env).unwrap()
+    beginning = (await workspaces.begin(parent, "task_1")).unwrap()
+    put_back(parent / "a", "One\ntwo\n")
+    assert await workspaces.changed(beginning) == ["a"]
+    beginning = (await workspaces.begin(parent, "task_2")).unwrap()
+    async with workspaces.clone(beginning) as clone:
+        here = clone.unwrap().directory
+        assert (here / "a").read_text() == "One\ntwo\n"
+        put_back(here / "b", "Two\n")
+        work = (await workspaces.keep_clone(beginning, clone.unwrap())).unwrap()
+    assert (work.files, work.insertions, work.deletions) == (1, 1, 1)
+
+
+async def test_a_file_that_is_made_and_soon_removed_is_seen_to_come_and_go(env, parent, monkeypatch):
+    workspaces = workspaces_of(env).unwrap()
+    monkeypatch.setattr(packed_files, "SETTLED_NS", 0)
+    first = (await workspaces.begin(parent, "task_1")).unwrap()
+    monkeypatch.setattr(packed_files, "SETTLED_NS", 10**12)
+    write(parent, n="new\n")
+    assert await workspaces.changed(first) == ["n"]
+    second = (await workspaces.begin(parent, "task_2")).unwrap()
+    (parent / "n").unlink()
+    assert await workspaces.changed(first) == []
+    assert await workspaces.changed(second) == ["n"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read all files")
+async def test_a_file_that_cannot_be_read_is_named(env, parent):
+    (parent / "secret").touch(mode=0)
+    assert "secret" in f"{(await workspaces_of(env).unwrap().begin(parent, 'task_1')).unwrap_err()}"
+
+
+async def test_where_most_of_what_is_kept_is_of_no_use_it_is_kept_no_longer(parent, tmp_path, monkeypatch):
+    env = {**HERMETIC, "PATH": f"{tmp_path}", "XDG_CACHE_HOME": f"{tmp_path / 'cache'}"}
+    workspaces = workspaces_of(env).unwrap()
+    large = parent / "folder" / "deep" / "large"
+    sizes = []
+    for _ in range(3):
+        large.write_bytes(os.urandom(60_000_000))
+        beginning = (await workspaces.begin(parent, "task_1")).unwrap()
+        (await workspaces.forget(parent, "task_1")).unwrap()
+        sizes.append(sum(one.stat().st_size for one in tmp_path.glob("cache/**/files/*")) // 10**6)
+        assert await workspaces.changed(beginning) == []
+    write(parent, **{"folder/deep/large": "small now\n"})
+    beginning = (await workspaces.begin(parent, "task_1")).unwrap()
+    async with workspaces.clone(beginning) as clone:
+        assert files(clone.unwrap().directory) == files(parent)
+    sizes.append(sum(one.stat().st_size for one in tmp_path.glob("cache/**/files/*")) // 10**6)
+    assert sizes == [60, 120, 180, 0]
+
+
+@pytest.mark.slow
+async def test_on_a_full_disk_it_is_one_sentence_and_leaves_nothing(env, parent, tmp_path):
+    small = tmp_path / "small"
+    small.mkdir()
+    script = f"{sys.executable} {full_plain_disk.__file__} {parent} {small}"
+    mounted = f"{shutil.which('mount')} -t tmpfs -o size=100k tmpfs {small} && exec {script}"
+    command = (shutil.which("unshare"), "-rm", shutil.which("sh"), "-c", mounted)
+    done = await anyio.run_process(command, check=False, env=env)
+    if b"unshare" in done.stderr or b"mount" in done.stderr:
+        pytest.skip(f"no file system can be mounted here: {done.stderr.decode()}")
+    assert done.stdout.decode() == "workspace_failed [] True"
+
+
+def killed_at(env, parent, n):
+    """The words of a process that is killed at its n-th step, or 0 for never."""
+    command = [sys.executable, plain_owner.__file__, f"{parent}", f"{n}"]
+    return subprocess.run(command, env=env, check=False, capture_output=True).stdout.split()
+
+
+@pytest.mark.slow
+async def test_whenever_a_process_is_killed_nothing_of_it_is_left_and_the_work_is_kept(env, parent, tmp_path):
+    before = fingerprint(parent)
+    _, count = killed_at({**env, "XDG_CACHE_HOME": f"{tmp_path / 'whole'}"}, parent, 0)
+    for n in range(1, int(count) + 1, int(count) // 12):
+        root = tmp_path / f"cache{n}"
+        env = {**env, "XDG_CACHE_HOME": f"{root}"}
+        said = killed_at(env, parent, n)
+        workspaces = workspaces_of(env).unwrap()
+        beginning = (await workspaces.begin(parent, "task_1")).unwrap()
+        async with workspaces.clone(beginning) as clone:
+            here = clone.unwrap().directory
+            assert (here / "a").read_text() == ("by the task\n" if said else "one\ntwo\n"), n
+            assert files(here).keys() == files(parent).keys(), n
+        assert [*root.glob("*/workspaces/clones/*")] == [], n
+        assert fingerprint(parent) == before, n
+    assert int(count) > 20
