@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from ohm_subagents._views.tree_order import in_tree
     from ohm_subagents._views.verification import check_text, verified_line
     from ohm_subagents._views.waits import asked_text, awaited_text, held_text, queued_text, request_words
-    from ohm_subagents._views.work_facts import CONCERNS, Concern, concern_of, quiet_ms, state_text
+    from ohm_subagents._views.work_facts import CONCERNS, Concern, concern_of, progress_at_ms, quiet_ms, state_text
 
 __all__ = [
     "CONCERNS",
@@ -116,6 +116,7 @@ __all__ = [
     "preview_lines",
     "printable",
     "printable_json",
+    "progress_at_ms",
     "queued_text",
     "quiet_ms",
     "remaining_text",
@@ -174,6 +175,6 @@ __getattr__, __dir__ = lazy_names(
         "_views.tree_order": "in_tree",
         "_views.verification": "check_text verified_line",
         "_views.waits": "asked_text awaited_text held_text queued_text request_words",
-        "_views.work_facts": "CONCERNS Concern concern_of quiet_ms state_text",
+        "_views.work_facts": "CONCERNS Concern concern_of progress_at_ms quiet_ms state_text",
     },
 )

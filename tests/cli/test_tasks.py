@@ -24,6 +24,8 @@ from ohm_subagents.contract import (
     OhmError,
     Remaining,
     Request,
+    RequestHeld,
+    RequestReleased,
     StartBudget,
     Usage,
     UsageAdded,
@@ -123,6 +125,22 @@ async def test_those_that_are_stuck_or_wait_for_an_answer_are_found(ohm) -> None
     assert ["stuck for" in line for line in tree] == [False, False, False, False, True]
     assert tree[0].startswith("2 running (1 stuck) · ")
     assert tree[-1].startswith("    ")
+
+
+@pytest.mark.anyio
+async def test_a_task_of_another_process_that_waits_for_a_provider_is_not_stuck_and_says_so(ohm) -> None:
+    clock = Clock(system_clock() - 40_000)
+    async with opened("sqlite", ohm.root / "config", clock) as store:
+        hand = Hand(store, clock)
+        hand.tell(hand.started("task_held"), RequestHeld(provider="openai", why="rate_limit"))
+        gone_on = hand.tell(hand.started("task_gone_on"), RequestHeld(provider="openai", why="slots"))
+        clock.now = system_clock()
+        hand.tell(gone_on, RequestReleased())
+        await store.flush()
+        stuck = await to_thread.run_sync(partial(ohm, "tasks", "--status", "stuck"))
+        every = (await to_thread.run_sync(partial(ohm, "tasks"))).stdout
+    assert "stuck for" not in stuck.stdout + every
+    assert every.count("Waits: openai asked to slow down.") == 1
 
 
 @pytest.mark.anyio

@@ -16,6 +16,8 @@ from ohm_subagents.contract import (
     Failed,
     OhmError,
     Remaining,
+    RequestHeld,
+    RequestReleased,
     Route,
     RouteResolved,
     RunEnded,
@@ -52,6 +54,17 @@ def test_a_run_takes_a_task_from_queued_to_running():
 
     assert (task.status, task.started_ms, task.summary) == ("running", 10, "Starting Finder: scan")
     assert [run.prompt for run in task.runs] == ["look"]
+
+
+def test_a_model_request_waits_until_it_goes_out_or_its_run_is_over():
+    held = RequestHeld(provider="acme", why="slots")
+    waits = after(RunStarted(prompt="look"), held)
+    released = after(RunStarted(prompt="look"), held, RequestReleased())
+    ended = after(RunStarted(prompt="look"), held, RunEnded(outcome=Cancelled(reason="Enough.")))
+
+    assert (waits.activity.held, waits.activity.resumed_ms) == (held, None)
+    assert (released.activity.held, released.activity.resumed_ms) == (None, 12)
+    assert ended.activity.held is None
 
 
 def test_a_long_text_that_comes_in_short_pieces_is_kept_in_few():

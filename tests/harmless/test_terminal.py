@@ -123,8 +123,9 @@ def states(said: str) -> list[tuple[Task, list[Recorded]]]:
 def drawn(task: Task, told: list[Recorded], width: int) -> list[str]:
     """Each view of a task that has a width."""
     name, size = task.assignment.name, {"now_ms": 30_000, "width": width}
-    live = LiveTask(task, thinking=name, held=RequestHeld(provider=name, why="slots"))
-    other = live._replace(task=queued_task("task_2"))
+    live = LiveTask(task, thinking=name)
+    begun = apply(queued_task("task_2"), RunStarted(prompt=name), at_ms=1)
+    other = live._replace(task=apply(begun, RequestHeld(provider=name, why="slots"), at_ms=2))
     return [
         *task_block(live, height=24, theme=PLAIN, **size),
         *brief_lines([live], theme=PLAIN, **size),

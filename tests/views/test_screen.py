@@ -129,7 +129,7 @@ def scenes() -> dict[str, list[LiveTask]]:
         LiveTask(begun(*READ, *TEST, number=1, title="Read all the callers of login")),
         LiveTask(begun(number=2, title="認証の仕組みを調べる"), thinking="The session is made before the check"),
         LiveTask(begun(AnswerAwaited(request=ASKED), number=3, title="Push it")),
-        LiveTask(begun(number=4, title="Ask a slow provider"), held=RequestHeld(provider="openai", why="rate_limit")),
+        LiveTask(begun(RequestHeld(provider="openai", why="rate_limit"), number=4, title="Ask a slow provider")),
         LiveTask(failed(*READ, number=5, title="Break")),
         *(LiveTask(ended(*READ, USED, number=n, title=f"Part {n} of the work")) for n in range(6, 9)),
         *(LiveTask(task(number=n, title=f"Part {n} of the work")) for n in range(9, 17)),

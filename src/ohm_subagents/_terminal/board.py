@@ -19,7 +19,6 @@ from ohm_subagents._views.theme import PLAIN
 from ohm_subagents._views.tree import SPINNER, SPINNER_FRAME_MS
 from ohm_subagents._views.tree_order import in_tree
 from ohm_subagents.contract.events import (
-    RequestHeld,
     RequestReleased,
     RunEnded,
     TaskSettled,
@@ -80,12 +79,8 @@ class Board:
         match event:
             case ThinkingDelta(text=text):
                 seen = seen._replace(thinking=f"{seen.thinking}{text}"[-_THINKING_CHARS:])
-            case TextDelta() | ToolStarted():
+            case TextDelta() | ToolStarted() | RequestReleased() | RunEnded():
                 seen = seen._replace(thinking="")
-            case RequestHeld():
-                seen = seen._replace(held=event)
-            case RequestReleased() | RunEnded():
-                seen = seen._replace(held=None, thinking="")
             case _:  # the state has all that the others tell, and a new one is not seen unless it is added above
                 pass
         self._tasks[task.id] = seen._replace(task=task)

@@ -43,7 +43,7 @@ def doing_line(live: LiveTask, *, now_ms: int) -> list[Span]:
             return [("error", one_line(failure_line(task.error)[:SAID_CHARS].split("\n", 1)[0]))]
         output = task.output[:SAID_CHARS]
         return [("dim", _first_words(output) if output.strip() else _newest_words(task.text.strip()[-SAID_CHARS:]))]
-    waiting = wait_lines(task, live.held) or [*filter(None, [below_line(live)])]
+    waiting = wait_lines(task) or [*filter(None, [below_line(live)])]
     if waiting:
         return waiting[0]
     if live.concern(now_ms=now_ms) == "stuck":

@@ -6,7 +6,6 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from ohm_subagents._views.work_facts import concern_of
-from ohm_subagents.contract.events import RequestHeld  # noqa: TC001  the types of a public record are read at run time
 from ohm_subagents.contract.listed_task import ListedTask
 from ohm_subagents.contract.task import Task
 
@@ -39,8 +38,6 @@ class LiveTask(NamedTuple):
     """The newest state."""
     thinking: str = ""
     """The end of what its model thinks, while it does nothing else."""
-    held: RequestHeld | None = None
-    """The model request that waits; None while none does."""
     depth: int = 0
     """The number of shown tasks that it is below."""
     is_patient: bool = False
@@ -48,14 +45,9 @@ class LiveTask(NamedTuple):
     awaited: Awaited | None = None
     """The tasks that it has started, if one of them goes on, and it is known."""
 
-    @property
-    def is_held(self) -> bool:
-        """True while it waits for a task that it has started, or its model request for its turn or a budget."""
-        return self.held is not None or self.is_patient
-
     def concern(self, *, now_ms: int) -> Concern | None:
         """Return why it needs somebody; None if it does not."""
-        return concern_of(self.task, now_ms=now_ms, is_patient=self.is_held)
+        return concern_of(self.task, now_ms=now_ms, is_patient=self.is_patient)
 
 
 def patient_tasks(tasks: Iterable[Task | ListedTask]) -> frozenset[TaskId | None]:

@@ -127,7 +127,7 @@ def _aligned(facts: Sequence[list[Span]]) -> list[list[Span]]:
 
 
 def _facts(live: LiveTask, now_ms: int, room: int, *, with_left: bool = True) -> list[Span]:
-    return work_facts(live.task, now_ms=now_ms, room=room, is_held=live.is_held, with_left=with_left)
+    return work_facts(live.task, now_ms=now_ms, room=room, is_patient=live.is_patient, with_left=with_left)
 
 
 def _head(live: LiveTask, now_ms: int, *, is_chosen: bool = False) -> list[Span]:
@@ -200,7 +200,7 @@ def _last(live: LiveTask, now_ms: int, width: int, limit: int) -> list[list[Span
     task = live.task
     if task.is_terminal:
         return [_ending(task, width)]
-    waiting = asked_lines(task, width=width, limit=limit) or wait_lines(task, live.held)[:limit]
+    waiting = asked_lines(task, width=width, limit=limit) or wait_lines(task)[:limit]
     waiting = waiting or [*filter(None, [below_line(live)])]
     if not waiting and live.concern(now_ms=now_ms) == "stuck":
         waiting = [[("warning", awaited_text(task))]]

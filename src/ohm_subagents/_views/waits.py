@@ -33,8 +33,8 @@ _HELD: Final[Mapping[str, str]] = MappingProxyType(
 )
 
 
-def wait_lines(task: Task, held: RequestHeld | None) -> list[list[Span]]:
-    """Return what a task waits for: an answer, its turn, or, with a request that is `held`, a provider or a budget.
+def wait_lines(task: Task) -> list[list[Span]]:
+    """Return what a task waits for: an answer, its turn, or with a model request for a slot, a provider or a budget.
 
     What it asks is followed by the id of the request, as a piece of its own.
     """
@@ -42,8 +42,8 @@ def wait_lines(task: Task, held: RequestHeld | None) -> list[list[Span]]:
         return [[("warning", _asks(one, task)), ("dim", _named(one))] for one in task.requests]
     if task.status == "queued":
         return [[("muted", queued_text())]]
-    if held is not None:
-        return [[("warning", held_text(held))]]
+    if task.activity.held is not None:
+        return [[("warning", held_text(task.activity.held))]]
     return []
 
 

@@ -29,7 +29,7 @@ _QUIET_MS: Final = 30_000
 """A task that has made no progress for so long says so."""
 
 
-def work_facts(task: Task, *, now_ms: int, room: int, is_held: bool, with_left: bool = True) -> list[Span]:
+def work_facts(task: Task, *, now_ms: int, room: int, is_patient: bool, with_left: bool = True) -> list[Span]:
     """Return what is known of the work in numbers, as much as fits; first the time, and for how long it is stuck.
 
     One that is queued has not worked yet, so it has no time.
@@ -41,7 +41,7 @@ def work_facts(task: Task, *, now_ms: int, room: int, is_held: bool, with_left: 
     texts += (
         [] if task.is_terminal or not with_left else [f"{left} left" for left in remaining_parts(account, at_ms=now_ms)]
     )
-    quiet = 0 if is_held else quiet_ms(task, now_ms=now_ms)
+    quiet = 0 if is_patient else quiet_ms(task, now_ms=now_ms)
     texts += [counted(usage.tool_calls, "tool")] if usage.tool_calls and not quiet else []
     texts += [f"{tokens:,} tokens"] if tokens else []
     texts += [one_line(f"{task.route.provider}/{task.route.model}")] if task.route.model != UNAVAILABLE else []
@@ -58,15 +58,26 @@ def work_facts(task: Task, *, now_ms: int, room: int, is_held: bool, with_left: 
 
 
 def quiet_ms(task: Task, *, now_ms: int) -> int:
-    """Return for how long a task that runs has made no progress; 0 for less than half a minute, or while it asks."""
-    quiet = now_ms - (task.activity.progress_ms or task.started_ms or now_ms)
-    return quiet if quiet >= _QUIET_MS and task.status == "running" and not task.requests else 0
+    """Return for how long a task that runs has made no progress; 0 for less than half a minute.
+
+    It is 0 too while the task asks, or its model request waits for a slot, a provider or a budget.
+    """
+    if task.status != "running" or task.requests or task.activity.held:
+        return 0
+    quiet = now_ms - (progress_at_ms(task) or now_ms)
+    return quiet if quiet >= _QUIET_MS else 0
+
+
+def progress_at_ms(task: Task) -> int | None:
+    """Return when a task has last made progress or gone on after a wait; None before it has begun."""
+    times = (task.started_ms, task.activity.progress_ms, task.activity.resumed_ms)
+    return max((at_ms for at_ms in times if at_ms is not None), default=None)
 
 
 def concern_of(task: Task, *, now_ms: int, is_patient: bool = False) -> Concern | None:
     """Return why a task that runs needs somebody: it waits for an answer, or makes no progress; None for neither.
 
-    A task that waits for something else (`is_patient`), such as a task of its own, is never stuck.
+    A task that waits for one of its own (`is_patient`) is never stuck.
     """
     if task.requests and task.status == "running":
         return "asking"

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, TypeVar
 from ohm_subagents._records import dataclass
 from ohm_subagents.contract.account import NO_ACCOUNT, Account, AccountCharged
 from ohm_subagents.contract.events import (
+    ActivityEvent,
     AgentEnded,
     Checkpointed,
     FileChanged,
     Finalized,
     Recorded,
-    Report,
+    RequestHeld,
+    RequestReleased,
     TextDelta,
     ThinkingDelta,
     ToolEnded,
@@ -73,6 +75,10 @@ class Activity:
     """The usage of the tasks below it, and the rest of its budgets; None while there is neither."""
     progress_ms: int | None = None
     """The time of the backend's newest report, in epoch milliseconds."""
+    held: RequestHeld | None = None
+    """The model request that waits for a slot, a provider or a budget; None while none does."""
+    resumed_ms: int | None = None
+    """The time at which it went on after its newest wait, for such or for an answer, in epoch milliseconds."""
     checkpoint: str | None = None
     """The newest conversation state of the backend, in its own text format."""
     feed: FeedRead | None = None
@@ -119,7 +125,7 @@ else:
         return new
 
 
-def reported(activity: Activity, event: Report, *, at_ms: int) -> Activity:  # noqa: C901  one arm an event
+def reported(activity: Activity, event: ActivityEvent, *, at_ms: int) -> Activity:  # noqa: C901, PLR0912  one arm an event
     """Return the next activity. Pure; never raises."""
     match event:
         case TextDelta():
@@ -161,6 +167,10 @@ def reported(activity: Activity, event: Report, *, at_ms: int) -> Activity:  # n
             return changed(activity, checkpoint=event.state)
         case Finalized():  # within its call: one that began since then has voided it
             return changed(activity, progress_ms=at_ms, finalized=_valid(event, activity.calls))
+        case RequestHeld():
+            return changed(activity, held=event)
+        case RequestReleased():
+            return changed(activity, held=None, resumed_ms=at_ms)
         case AgentEnded():
             return changed(
                 activity,
@@ -183,8 +193,8 @@ def begun(activity: Activity) -> Activity:
 
 
 def run_ended(activity: Activity) -> Activity:
-    """Return the activity when a run has ended: no call is open any more."""
-    return changed(activity, open_calls=()) if activity.open_calls else activity
+    """Return the activity when a run has ended: no call is open any more, and no request waits."""
+    return changed(activity, open_calls=(), held=None) if activity.open_calls or activity.held else activity
 
 
 def settled_later(activity: Activity, event: object) -> Activity:

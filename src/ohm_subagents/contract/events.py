@@ -264,6 +264,8 @@ Limit = GuardTripped | AccountCharged
 """The events of clocks, the loop guard and budgets."""
 Progress = ModelSelected | FollowUpTaken | FeedRead | OutcomeChecked
 """The events of a run that the engine adds on its way."""
+ActivityEvent = Report | RequestHeld | RequestReleased
+"""The events that change nothing of a task but its activity."""
 LifecycleEvent = TaskQueued | RunStarted | Progress | Pause | Limit | RunEnded | TaskSettled
 Event = RunEvent | LifecycleEvent
 

@@ -12,14 +12,12 @@ from ohm_subagents.contract.activity import Activity, begun, changed, charged, m
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.events import (
+    ActivityEvent,
     DiagnosticRaised,
     Event,
     FollowUpTaken,
     Guard,
     GuardTripped,
-    Report,
-    RequestHeld,
-    RequestReleased,
     RunEnded,
     RunStarted,
     TaskQueued,
@@ -200,10 +198,10 @@ def apply(task: Task, event: Event, *, at_ms: int) -> Task:  # noqa: C901, PLR09
     if task.status in TERMINAL:
         activity = settled_later(task.activity, event)
         return task if activity is task.activity else changed(task, activity=activity)
-    if isinstance(event, Report):
+    if isinstance(event, ActivityEvent):
         return changed(task, updated_ms=at_ms, activity=reported(task.activity, event, at_ms=at_ms))
     match event:
-        case TaskQueued() | RequestHeld() | RequestReleased():
+        case TaskQueued():
             return changed(task, updated_ms=at_ms)
         case RunStarted():
             return _run_started(task, event, at_ms)
@@ -229,7 +227,9 @@ def apply(task: Task, event: Event, *, at_ms: int) -> Task:  # noqa: C901, PLR09
         case FeedRead():
             return changed(task, updated_ms=at_ms, activity=changed(task.activity, feed=event))
         case AnswerAwaited() | AnswerGiven():
-            return changed(task, updated_ms=at_ms, requests=still_open(task.requests, event))
+            is_over = isinstance(event, AnswerGiven)
+            activity = changed(task.activity, resumed_ms=at_ms) if is_over else task.activity
+            return changed(task, updated_ms=at_ms, activity=activity, requests=still_open(task.requests, event))
         case AccountCharged():
             return changed(task, updated_ms=at_ms, activity=charged(task.activity, event))
         case DiagnosticRaised():

@@ -23,6 +23,7 @@ from ohm_subagents.views import (
     one_line,
     patient_tasks,
     printable,
+    progress_at_ms,
     remaining_text,
     request_words,
     status_marker,
@@ -69,8 +70,8 @@ def used_by(tasks: Iterable[ListedTask]) -> Used:
 
 def work_of(task: Task, timeline: Timeline | None, children: Sequence[ListedTask], *, now_ms: int) -> Work:
     """Return how a task gets on; a settled one needs no timeline. One that waits for `children` is not stuck."""
-    is_held = timeline is not None and timeline.is_held
-    is_busy = task.status == "running" and not is_held and task.id not in patient_tasks(children)
+    is_waiting = task.activity.held is not None or task.id in patient_tasks(children)
+    is_busy = task.status == "running" and not is_waiting
     is_stuck = concern_of(task, now_ms=now_ms, is_patient=not is_busy) == "stuck"
     spans = [] if timeline is None else timeline.spans
     continues = task.assignment.resumed_from
@@ -78,10 +79,10 @@ def work_of(task: Task, timeline: Timeline | None, children: Sequence[ListedTask
         asks=len(task.requests),
         error="" if task.error is None else one_line(failure_line(task.error)),
         last=awaited_text(task) if is_stuck else last_words(task, spans),
-        progress_ms=(task.activity.progress_ms or task.started_ms) if is_busy else None,
+        progress_ms=progress_at_ms(task) if is_busy else None,
         continues=continues and one_line(continues),
         follow_up="" if continues is None else one_line(task.assignment.prompt[:_ASKED_CHARS]),
-        waits_below=not is_held and _waits_below(task, spans, children),
+        waits_below=task.activity.held is None and _waits_below(task, spans, children),
         is_stuck=is_stuck,
     )
 

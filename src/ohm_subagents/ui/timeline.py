@@ -69,11 +69,6 @@ class Timeline:
         self._model = "model request"
         self._has_answered = False
 
-    @property
-    def is_held(self) -> bool:
-        """True while a model request waits for its turn."""
-        return _HOLD in self._open
-
     def add(self, recorded: Recorded) -> None:  # noqa: C901, PLR0912  one arm an event
         """Take in what happened; an event that is in no span changes nothing."""
         at_ms, event = recorded.at_ms, recorded.event
@@ -126,7 +121,7 @@ class Timeline:
             self._open[_MODEL]["label"] = self._model
 
     def _ask(self, at_ms: int) -> None:
-        if _RUN in self._open and not self._tools and _MODEL not in self._open and not self.is_held:
+        if _RUN in self._open and not self._tools and _MODEL not in self._open and _HOLD not in self._open:
             self._begin(_MODEL, "model", self._model, at_ms)
             self._has_answered = False
 
