@@ -234,5 +234,13 @@ def test_a_call_that_failed_with_json_tells_why() -> None:
     )
 
 
+def test_what_is_said_is_the_newest_paragraph_and_begins_with_words() -> None:
+    said = "I read the callers.\n\nTwo of them\npass bytes.\n \nThe third one\n"
+    last = TextDelta(text=f"{said}\n\nThe fourth does not.\n\n")
+    for told, line in ((TextDelta(text=said), "The third one"), (last, "The fourth does not.")):
+        drawn = task_block(LiveTask(begun(told)), now_ms=8_000, width=80, theme=PLAIN)
+        assert drawn[-1].strip() == f"╰── {line}"
+
+
 if __name__ == "__main__":
     SCREENS.write_text(drawn(), encoding="utf-8")

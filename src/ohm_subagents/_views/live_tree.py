@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.call_rows import call_row, change_rows, seen_calls
@@ -33,6 +34,7 @@ _MOST_ROWS: Final = 20
 _MOST_NOTES: Final = 2
 _CHANGED_LINES: Final = 8
 _LEAST_TITLE: Final = 12
+_PARAGRAPHS: Final = re.compile(r"\n\s*\n")
 _FOLLOW_UP: Final = " (follow-up)"
 
 
@@ -196,7 +198,7 @@ def _rows(live: LiveTask, now_ms: int, room: int) -> list[list[Line]]:
 
 
 def _last(live: LiveTask, now_ms: int, width: int, limit: int) -> list[list[Span]]:
-    """Return the end of what it says, and what it waits for or thinks; of a settled task how it ended."""
+    """Return the paragraph that it says, and what it waits for or thinks; of a settled task how it ended."""
     task = live.task
     if task.is_terminal:
         return [_ending(task, width)]
@@ -207,7 +209,8 @@ def _last(live: LiveTask, now_ms: int, width: int, limit: int) -> list[list[Span
     elif not waiting and live.thinking:
         waiting = [[("dim", f"Thinking: {line}") for line in last_lines(one_line(live.thinking), width=width, limit=1)]]
     room = limit - len(waiting)
-    said = last_lines(printable(said_end(task)).strip(), width=width, limit=room) if room else []
+    newest = _PARAGRAPHS.split(printable(said_end(task)).strip())[-1]
+    said = last_lines(newest, width=width, limit=room) if room else []
     return [*([("", line)] for line in said), *waiting] or [[("dim", "Working...")]]
 
 
