@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ohm_subagents._views.account import account_now, remaining_text, total_line, used_text
     from ohm_subagents._views.answer import assistant_text, said_last
     from ohm_subagents._views.call_line import call_line
+    from ohm_subagents._views.call_waits import CallWait, call_waits
     from ohm_subagents._views.cells import cells, fit, one_line, preview_lines, printable, printable_json, wrap, wrapped
     from ohm_subagents._views.changes import changes_text
     from ohm_subagents._views.cost_report import (
@@ -60,6 +61,7 @@ __all__ = [
     "PLAIN",
     "TODO_TOOLS",
     "Awaited",
+    "CallWait",
     "Concern",
     "CostKey",
     "CostRow",
@@ -87,6 +89,7 @@ __all__ = [
     "awaited_text",
     "brief_lines",
     "call_line",
+    "call_waits",
     "calls_of",
     "cells",
     "changed_lines",
@@ -152,6 +155,7 @@ __getattr__, __dir__ = lazy_names(
         "_views.account": "account_now remaining_text total_line used_text",
         "_views.answer": "assistant_text said_last",
         "_views.call_line": "call_line",
+        "_views.call_waits": "CallWait call_waits",
         "_views.changes": "changes_text",
         "_views.cells": "cells fit one_line preview_lines printable printable_json wrap wrapped",
         "_views.cost_report": "COST_KEYS CostKey CostRow cost_csv cost_records cost_rows cost_table",

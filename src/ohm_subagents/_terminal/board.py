@@ -11,6 +11,7 @@ from ohm_subagents._app.sources import system_clock
 from ohm_subagents._plugins.hooks.specs import hookimpl
 from ohm_subagents._terminal.prompts import answer_command, unbroken
 from ohm_subagents._terminal.terminal import is_terminal, prose_lines
+from ohm_subagents._views.call_waits import ended_waits
 from ohm_subagents._views.cells import one_line, wrap, wrapped
 from ohm_subagents._views.live_task import LiveTask, with_patience
 from ohm_subagents._views.screen import screen_lines, sum_line
@@ -81,6 +82,8 @@ class Board:
                 seen = seen._replace(thinking=f"{seen.thinking}{text}"[-_THINKING_CHARS:])
             case TextDelta() | ToolStarted() | RequestReleased() | RunEnded():
                 seen = seen._replace(thinking="")
+            case AnswerGiven():
+                seen = seen._replace(waits=seen.waits + ended_waits(seen.task.requests, event, at_ms=task.updated_ms))
             case _:  # the state has all that the others tell, and a new one is not seen unless it is added above
                 pass
         self._tasks[task.id] = seen._replace(task=task)

@@ -16,23 +16,35 @@ from ohm_subagents._views.theme import PLAIN
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
 
+    from ohm_subagents._views.call_waits import CallWait
     from ohm_subagents._views.theme import Theme
     from ohm_subagents.contract import Task, TaskId
 
 
-def finished_lines(task: Task, *, width: int, theme: Theme = PLAIN, below: Sequence[LiveTask] = ()) -> list[str]:
+def finished_lines(
+    task: Task,
+    *,
+    width: int,
+    theme: Theme = PLAIN,
+    below: Sequence[LiveTask] = (),
+    waits: tuple[CallWait, ...] = (),
+) -> list[str]:
     """Return the lines of a task: prompt, tool calls, how it ended; without the answer.
 
-    With tasks below it, one line each, below a line of what all of them came to.
+    With tasks below it, one line each, below a line of what all of them came to. `waits` are those of its calls for
+    answers (`call_waits`).
     """
-    top, *below = with_patience([LiveTask(task), *below], now_ms=system_clock())
+    top, *below = with_patience([LiveTask(task, waits=waits), *below], now_ms=system_clock())
     lines = _block(top, below, width, theme)
     return [_sum([top, *below], width, theme), *lines] if below else lines
 
 
-def print_finished(task: Task, theme: Theme) -> None:
-    """Print a task in colours, then its answer; one that has none is followed by what it said."""
-    print_batch([LiveTask(task)], theme, after=lambda _task: None)
+def print_finished(task: Task, theme: Theme, *, waits: tuple[CallWait, ...] = ()) -> None:
+    """Print a task in colours, then its answer; one that has none is followed by what it said.
+
+    `waits` are those of its calls for answers (`call_waits`).
+    """
+    print_batch([LiveTask(task, waits=waits)], theme, after=lambda _task: None)
 
 
 def print_batch(

@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from ohm_subagents._views.call_waits import waited_ms
 from ohm_subagents._views.cells import one_line, printable
 from ohm_subagents._views.quantities import clock_text
 from ohm_subagents._views.task_texts import DONE, FAILED
@@ -17,6 +18,7 @@ from ohm_subagents.contract.events import ToolEnded, ToolStarted, ToolUpdated
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from ohm_subagents._views.call_waits import CallWait
     from ohm_subagents._views.spans import Span
     from ohm_subagents.contract.events import Recorded, ToolStatus
     from ohm_subagents.contract.task import Task
@@ -75,32 +77,36 @@ def seen_calls(events: Iterable[Recorded]) -> list[SeenCall]:
     return calls
 
 
-def call_row(call: SeenCall, task: Task, *, now_ms: int) -> list[Span]:
+def call_row(call: SeenCall, task: Task, *, now_ms: int, waits: Iterable[CallWait] = ()) -> list[Span]:
     """Return the row of a call: its tool, its subject, the gist of its output, and its time if that is long.
 
+    The time is that of its work; for how long it has waited for answers is told apart, as far as `waits` tell it.
     A call that waits to be approved has not begun; one that a settled task left open has been cut off.
     """
     if call.status is None and any(call.call_id and one.call_id == call.call_id for one in task.requests):
         words = call_words(call, task, took_ms=0)
         return [("warning", CONCERN_MARKS["asking"]), *words, ("warning", " · waits to be approved")]
     is_open = call.status is None and not task.is_terminal
-    took_ms = taken_ms(call, now_ms=now_ms if is_open else call.ended_ms)
+    waited = waited_ms(call.call_id, waits, began_ms=call.began_ms, ended_ms=call.ended_ms)
+    took_ms = taken_ms(call, now_ms=now_ms if is_open else call.ended_ms) - waited
     if is_open:
         mark: Span = ("accent", status_marker("running", took_ms))
     else:
         mark = ("success", DONE) if call.status == "success" else ("error", FAILED)
-    row = [mark, *call_words(call, task, took_ms=took_ms)]
+    row = [mark, *call_words(call, task, took_ms=took_ms, waited=waited)]
     is_said = call.status != "success" or named_call(call.tool, call.args).kind != "edit"
     if is_said and (gist := _gist(call.text, call.status)):
         row.append(("error" if call.status == "error" else "dim", f" · {gist}"))
     return row
 
 
-def call_words(call: SeenCall, task: Task, *, took_ms: int) -> list[Span]:
-    """Return a call in words: its tool, its subject, and its time if that is long."""
+def call_words(call: SeenCall, task: Task, *, took_ms: int, waited: int = 0) -> list[Span]:
+    """Return a call in words: its tool, its subject, and its time, and that of its waits, where these are long."""
     subject = call_subject(call.tool, call.args, "" if task.launch is None else task.launch.cwd)
     words = [("", " "), ("bold", one_line(call.tool[:_GIST_CHARS])), ("", f" {subject}" if subject else "")]
-    return [*words, ("dim", f" · {clock_text(took_ms)}")] if took_ms >= _SLOW_MS else words
+    times = [clock_text(took_ms)] if took_ms >= _SLOW_MS else []
+    times += [f"asked {clock_text(waited)}"] if waited >= _SLOW_MS else []
+    return [*words, *(("dim", f" · {time}") for time in times)]
 
 
 def taken_ms(call: SeenCall, *, now_ms: int | None) -> int:

@@ -50,7 +50,7 @@ def doing_line(live: LiveTask, *, now_ms: int) -> list[Span]:
         return [("warning", awaited_text(task))]
     opened = [call for call in seen_calls(task.activity.calls) if call.status is None]
     if opened:
-        return call_row(opened[-1], task, now_ms=now_ms)
+        return call_row(opened[-1], task, now_ms=now_ms, waits=live.waits)
     words = _newest_words(live.thinking or said_end(task))
     return [("dim", words or "Working...")]
 

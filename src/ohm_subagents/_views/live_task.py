@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
+from ohm_subagents._views.call_waits import CallWait  # noqa: TC001  the types of a public record are read at run time
 from ohm_subagents._views.work_facts import concern_of
 from ohm_subagents.contract.listed_task import ListedTask
 from ohm_subagents.contract.task import Task
@@ -42,6 +43,8 @@ class LiveTask(NamedTuple):
     """The number of shown tasks that it is below."""
     is_patient: bool = False
     """True while it waits for a task that it has started (`patient_tasks`): such a one is not stuck."""
+    waits: tuple[CallWait, ...] = ()
+    """The waits of its calls for answers that are over, as far as they are known."""
     awaited: Awaited | None = None
     """The tasks that it has started, if one of them goes on, and it is known."""
 

@@ -191,7 +191,7 @@ def _rows(live: LiveTask, now_ms: int, room: int) -> list[list[Line]]:
     for call in reversed(shown):
         changes = change_rows(call, min(_CHANGED_LINES, spare))
         spare -= len(changes)
-        blocks.append([call_row(call, task, now_ms=now_ms), *changes])
+        blocks.append([call_row(call, task, now_ms=now_ms, waits=live.waits), *changes])
     if is_noted:
         blocks.append([[("dim", f"{UPDATED} {counted(hidden, 'earlier tool call')}")]])
     return [*reversed(blocks), *notes]

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ohm_subagents._views.call_rows import CHANGE_TOKENS, call_words, seen_calls, taken_ms
+from ohm_subagents._views.call_waits import ended_waits, waited_ms
 from ohm_subagents._views.cells import hung, printable
 from ohm_subagents._views.quantities import duration_text, instant_text
 from ohm_subagents._views.request_texts import UNANSWERED, answer_text, landing_text
@@ -50,8 +51,10 @@ from ohm_subagents.contract.workspace import WorkspaceKept
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from ohm_subagents._views.call_waits import CallWait
     from ohm_subagents._views.spans import Span
     from ohm_subagents._views.theme import Theme
+    from ohm_subagents.contract.requests import Request
     from ohm_subagents.contract.task import Task
 
 _STREAMS: Final[Mapping[type, str]] = MappingProxyType({TextDelta: "assistant", ThinkingDelta: "thinking"})
@@ -108,6 +111,8 @@ class Transcript:
         self._is_headed = False
         self._calls: dict[str, list[Recorded]] = {}
         """The events of each call that goes on."""
+        self._requests: list[Request] = []
+        self._waits: tuple[CallWait, ...] = ()
 
     def head(self) -> Iterator[str]:
         """Yield the lines above the first block."""
@@ -141,7 +146,15 @@ class Transcript:
             self._said = ""
             yield from self._lines(recorded.at_ms, _ending(event.outcome))
         elif (block := _block(event, self._cwd)) is not None:
+            self._note_wait(recorded)
             yield from self._lines(recorded.at_ms, block)
+
+    def _note_wait(self, recorded: Recorded) -> None:
+        event = recorded.event
+        if isinstance(event, AnswerAwaited):
+            self._requests.append(event.request)
+        elif isinstance(event, AnswerGiven):
+            self._waits += ended_waits(self._requests, event, at_ms=recorded.at_ms)
 
     def begun(self, recorded: Recorded) -> Iterator[str]:
         """Yield the row of a call that an event begins, for a reader who waits for its end."""
@@ -162,7 +175,9 @@ class Transcript:
 
     def _call(self, events: list[Recorded], unended: Span) -> Iterator[str]:
         for call in seen_calls(events):
-            words = call_words(call, self._task, took_ms=taken_ms(call, now_ms=call.ended_ms))
+            waited = waited_ms(call.call_id, self._waits, began_ms=call.began_ms, ended_ms=call.ended_ms)
+            took_ms = taken_ms(call, now_ms=call.ended_ms) - waited
+            words = call_words(call, self._task, took_ms=took_ms, waited=waited)
             heading = (_MARKS.get(call.status, unended), *words)
             asked = tuple(untold_lines(named_call(call.tool, call.args), self._cwd))
             token = "error" if call.status == "error" else ""

@@ -286,7 +286,8 @@ def _print_finished(task: Task, board: Board | None, file: Path | None) -> None:
     from ohm_subagents.commands import finished_lines, print_finished
 
     if board is not None:
-        print_finished(task, board.theme)
+        waits = next((one.waits for one in board.tasks if one.task.id == task.id), ())
+        print_finished(task, board.theme, waits=waits)
         return
     complain("\n".join(finished_lines(task, width=width())) + "\n")
     line, said = said_last(task, with_config(f"ohm task {task.id} --transcript", file))

@@ -34,6 +34,7 @@ from ohm_subagents.store import TaskQuery
 from ohm_subagents.views import (
     PLAIN,
     LiveTask,
+    call_waits,
     concern_of,
     patient_tasks,
     said_last,
@@ -91,7 +92,8 @@ async def tree(file: Path | None, task: Task, store: Store, config: OhmConfig) -
     below = [*islice(_below(task.id, store, 1), _MOST_BELOW)]
     columns = width() if is_terminal() else sys.maxsize
     facts = task_fact_lines(task, now_ms=system_clock(), where=owner_of(task, store), width=columns)
-    lines = finished_lines(task, width=columns, theme=_theme(), below=below)
+    waits = call_waits(await store.history(task))
+    lines = finished_lines(task, width=columns, theme=_theme(), below=below, waits=waits)
     print_styled("\n".join([*facts, "", *lines]))
     if task.is_terminal:
         _print_end(task, config, file)
