@@ -210,7 +210,7 @@ def test_the_time_of_a_task_stands_alone_and_one_that_has_not_begun_has_none() -
 
 
 def test_the_first_line_of_an_answer_has_no_marks_of_markdown() -> None:
-    done = LiveTask(ended(output="# Now in **constant time** with `compare_digest`, 2 ** 8 times.\n\nMore."))
+    done = LiveTask(ended(output="> Now in **constant time** with `compare_digest`, 2 ** 8 times.\n\nMore."))
     (line,) = brief_lines([done], now_ms=NOW_MS, width=120, theme=PLAIN)
     assert line.endswith(" · Now in constant time with compare_digest, 2 ** 8 times.")
 

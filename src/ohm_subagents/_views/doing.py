@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 SAID_CHARS: Final = 4_000
 """As much of a text is looked at for a line, or some."""
+_HEADING: Final = re.compile(r" {0,3}#{1,6} ")
 _WORD: Final = re.compile(r"\w")
 _MARKED: Final = re.compile(r"(\*\*|`)(?=\S)([^*`]+)(?<=\S)\1")
 """Words that Markdown makes bold, or code."""
@@ -56,8 +57,12 @@ def doing_line(live: LiveTask, *, now_ms: int) -> list[Span]:
 
 
 def _first_words(text: str) -> str:
-    """Return the first line that has a word in it, without the marks of Markdown before it and around its words."""
-    first = next((line for line in text.split("\n") if _WORD.search(line)), "")
+    """Return the first line that has a word in it, without the marks of Markdown before it and around its words.
+
+    A heading above it says what the title says; it counts where nothing else is there.
+    """
+    lines = [line for line in text.split("\n") if _WORD.search(line)]
+    first = next((line for line in lines if not _HEADING.match(line)), lines[0] if lines else "")
     return one_line(_MARKED.sub(r"\2", first).lstrip("#>*-+ \t"))
 
 
