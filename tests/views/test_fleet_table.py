@@ -98,6 +98,9 @@ def test_the_title_comes_last_and_the_state_is_told_in_words() -> None:
     asking = apply(asking, AnswerAwaited(request=request), at_ms=5_000)
     rows = [FleetRow(ListedTask.of(task), "pid 7", task) for task in (quiet, asking)]
     first, second = fleet_lines(rows, sort="time", now_ms=70_000, width=200, height=9, theme=PLAIN)[2:]
+    assert fleet_lines(rows, sort="time", now_ms=70_000, width=200, height=9, theme=PLAIN)[0] == (
+        "2 tasks, 2 running (1 asking, 1 stuck) · sorted by time"
+    )
     assert "stuck for 1m 05s" in first
     assert first.endswith("  Look")
     assert "task_2  finder   asking " in second

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
 from ohm_subagents._views.account import remaining_parts
@@ -12,7 +13,7 @@ from ohm_subagents._views.quantities import clock_text, cost_text, counted
 from ohm_subagents._views.spans import BETWEEN, painted
 from ohm_subagents._views.task_texts import STATUS_TOKENS, elapsed_ms
 from ohm_subagents._views.tree_order import in_tree
-from ohm_subagents._views.work_facts import CONCERN_MARKS, CONCERNS, concern_of, state_mark, state_text
+from ohm_subagents._views.work_facts import CONCERN_MARKS, CONCERNS, amiss_text, concern_of, state_mark, state_text
 from ohm_subagents.contract.listed_task import ListedTask  # noqa: TC001  the types of a public record are read at run time
 from ohm_subagents.contract.task import Task  # noqa: TC001  likewise
 from ohm_subagents.contract.usage import NOTHING_USED
@@ -73,7 +74,7 @@ def fleet_lines(
     profiles. No number is cut. `with_work` tells below each task what it does or asks, where lines are left for that.
     """
     ids = {row.task.id for row in rows}
-    sums = f"{_sums(rows, ids)} · sorted by {sort}"
+    sums = f"{_sums(rows, ids, now_ms)} · sorted by {sort}"
     if not rows:
         said = [("bold", sums)], [("dim", "Nothing waits or runs. What has ended is in: ohm tasks")]
         return [painted(line, width, theme) for line in said][: max(1, height)]
@@ -112,12 +113,16 @@ def _in_order(rows: Sequence[FleetRow], sort: FleetSort, now_ms: int) -> list[Fl
     return [row._replace(depth=depth) for depth, row in tree]
 
 
-def _sums(rows: Sequence[FleetRow], ids: Container[TaskId | None]) -> str:
-    """Return how many tasks there are, how many run, and what they cost: each tree once."""
+def _sums(rows: Sequence[FleetRow], ids: Container[TaskId | None], now_ms: int) -> str:
+    """Return how many tasks there are, how many run, ask or are stuck, and what they cost: each tree once."""
+    patient = patient_tasks(row.task for row in rows)
+    works = [(row.work, row.task.id in patient) for row in rows if row.work is not None]
+    found = (concern_of(work, now_ms=now_ms, is_patient=is_patient) for work, is_patient in works)
+    amiss = amiss_text(Counter(concern for concern in found if concern is not None))
     used = sum((row.task.tree_usage for row in rows if row.task.parent not in ids), NOTHING_USED)
     running = sum(row.task.status == "running" for row in rows)
     cost = "" if used.cost_usd is None else f" · {cost_text(used.cost_usd)} with all below"
-    return f"{counted(len(rows), 'task')}, {running} running{cost}"
+    return f"{counted(len(rows), 'task')}, {running} running{f' ({amiss})' if amiss else ''}{cost}"
 
 
 def _work_lines(

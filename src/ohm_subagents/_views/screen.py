@@ -13,7 +13,7 @@ from ohm_subagents._views.quantities import clock_text, cost_text, usage_parts
 from ohm_subagents._views.spans import painted, stacked
 from ohm_subagents._views.task_texts import STATUS_TOKENS, UPDATED
 from ohm_subagents._views.tree import MIN_WIDTH
-from ohm_subagents._views.work_facts import CONCERNS
+from ohm_subagents._views.work_facts import amiss_text
 from ohm_subagents.contract.usage import NOTHING_USED
 
 if TYPE_CHECKING:
@@ -118,8 +118,8 @@ def left_of(tasks: Sequence[LiveTask]) -> list[str]:
 def _counted(tasks: Sequence[LiveTask], now_ms: int) -> list[Span]:
     """Count tasks by status; of those that run, how many ask or are stuck."""
     counts = Counter(one.task.status for one in tasks)
-    concerns = Counter(_state(one, now_ms) for one in tasks)
-    amiss = ", ".join(f"{concerns[state]} {state}" for state in CONCERNS if concerns[state])
+    concerns = Counter(concern for one in tasks if (concern := one.concern(now_ms=now_ms)) is not None)
+    amiss = amiss_text(concerns)
     return [
         ("warning", f"{counts[status]} running ({amiss})")
         if status == "running" and amiss

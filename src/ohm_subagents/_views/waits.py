@@ -10,6 +10,7 @@ from ohm_subagents._views.call_rows import seen_calls
 from ohm_subagents._views.cells import ELLIPSIS, cells, fit, one_line, wrap
 from ohm_subagents._views.request_texts import landing_text, request_text
 from ohm_subagents._views.tool_calls import call_subject
+from ohm_subagents._views.work_facts import amiss_text
 from ohm_subagents.contract.task import UNAVAILABLE
 
 if TYPE_CHECKING:
@@ -61,9 +62,9 @@ def below_line(live: LiveTask) -> list[Span]:
         return []
     if newest is not None and newest.tool != _STARTS and (newest.began_ms or 0) > awaited.since_ms:
         return []
-    amiss = [f"{count} {word}" for word, count in (("asking", awaited.asking), ("stuck", awaited.stuck)) if count]
+    amiss = amiss_text({"asking": awaited.asking, "stuck": awaited.stuck})
     of_all = f" of {awaited.total}" if awaited.total > awaited.going else ""
-    which = f": {', '.join(amiss)}" if amiss else ""
+    which = f": {amiss}" if amiss else ""
     return [("warning" if amiss else "muted", f"Waits for {awaited.going}{of_all} below{which}")]
 
 

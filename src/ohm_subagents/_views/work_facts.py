@@ -84,6 +84,11 @@ def concern_of(task: Task, *, now_ms: int, is_patient: bool = False) -> Concern 
     return "stuck" if not is_patient and quiet_ms(task, now_ms=now_ms) else None
 
 
+def amiss_text(counts: Mapping[Concern, int]) -> str:
+    """Write how many tasks ask or are stuck, as `1 asking, 2 stuck`; empty for none."""
+    return ", ".join(f"{counts[concern]} {concern}" for concern in CONCERNS if counts.get(concern))
+
+
 def state_text(task: Task, concern: Concern | None, *, now_ms: int) -> str:
     """Return the status of a task, or why it needs somebody: `asking`, or for how long it has made no progress."""
     if concern == "stuck":
