@@ -201,9 +201,9 @@ def test_a_limit_says_how_many_more_there_are(ohm) -> None:
         ohm("run", "finder", prompt)
     done = ohm("tasks", "--limit", "1")
     assert "· three ·" in done.stdout
-    assert (len(done.stdout.splitlines()), done.stderr) == (1, "2 more: add --limit 3\n")
+    assert (len(done.stdout.splitlines()), done.stderr) == (1, "2 more tasks: --limit 3\n")
     done = ohm("tasks", "--limit", "1", "--json")
-    assert (len(json.loads(done.stdout)), done.stderr) == (1, "2 more: add --limit 3\n")
+    assert (len(json.loads(done.stdout)), done.stderr) == (1, "2 more tasks: --limit 3\n")
 
 
 def test_json_is_a_list_of_envelopes(ohm) -> None:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _LABEL: Final = 14
 _WHY_CELLS: Final = 200
+_AT_ONCE_MS: Final = 1_000
+"""A task that has waited for its turn no longer than this, and works, is as old as its work is long."""
 _LEAST_WHY: Final = 12
 _ASKED_LINES: Final = 5
 _INDENT: Final = "  "
@@ -63,7 +65,9 @@ def task_list_lines(
     """
     taken_ms = elapsed_ms(task, now_ms=now_ms)
     facts = [age_text(now_ms - task.created_ms)]
-    facts += [duration_text(taken_ms)] if task.started_ms is not None else []
+    began_ms = task.started_ms
+    is_told = not task.is_terminal and began_ms is not None and began_ms - task.created_ms < _AT_ONCE_MS
+    facts += [duration_text(taken_ms)] if began_ms is not None and not is_told else []
     cost, used = task.tree_usage.cost_usd, usage_parts(replace(task.tree_usage, cost_usd=None))
     below = "" if task.tree_usage is task.usage else " with below"
     if with_cost:

@@ -77,7 +77,7 @@ async def print_tasks(
     if any(concerns.get(task.id) == "stuck" for task in shown):
         complain(STUCK)
     if more:
-        complain(f"{more} more: add --limit {len(shown) + more}")
+        complain(f"{more} more {'task' if more == 1 else 'tasks'}: --limit {len(shown) + more}")
     return SUCCESS
 
 
@@ -158,4 +158,4 @@ def _print_envelopes(shown: list[ListedTask], more: int, store: Store, config: O
     if store.place is None:
         complain(NOTHING_KEPT)
     if more:
-        complain(f"{more} more: add --limit {len(shown) + more}")
+        complain(f"{more} more {'task' if more == 1 else 'tasks'}: --limit {len(shown) + more}")
