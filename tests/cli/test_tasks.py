@@ -99,6 +99,8 @@ def test_options_choose_among_them(ohm) -> None:
         ohm("tasks", "--profile", "oracle").stdout
         == f"No task in '{place}' has the subagent 'oracle' (kept there: 3).\n"
     )
+    assert ohm("tasks", "--status", "stuck").stdout == "Nothing is stuck (3 tasks kept).\n"
+    assert ohm("tasks", "--status", "asking", "--profile", "finder").stdout.startswith(f"No task in '{place}' has ")
 
 
 @pytest.mark.anyio

@@ -98,6 +98,8 @@ def _chosen(query: TaskQuery, limit: int, store: Store) -> tuple[list[ListedTask
 
 def _without(query: TaskQuery, kept: int, store: Store) -> str:
     """Say that no task is like the query, of those that are kept."""
+    if query.status in CONCERNS and query == TaskQuery(status=query.status):
+        return f"Nothing is {query.status} ({kept} {'task' if kept == 1 else 'tasks'} kept)."
     asked = {"status": query.status, "subagent": query.profile, "session": query.session}
     wanted = " and ".join(f"the {name} '{value}'" for name, value in asked.items() if value is not None)
     return f"No task in '{store.place}' has {wanted} (kept there: {kept})."
