@@ -91,10 +91,7 @@ def test_the_marker_tells_the_status(request, made: str, marker: str) -> None:
 
 
 def test_who_runs_a_task_is_told_while_somebody_does(running, succeeded) -> None:
-    assert (
-        task_list_lines(ListedTask.of(running()), now_ms=30_001, where="pid 7")[1]
-        == "  running, pid 7 · 30s ago"
-    )
+    assert task_list_lines(ListedTask.of(running()), now_ms=30_001, where="pid 7")[1] == "  running, pid 7 · 30s ago"
     late = replace(ListedTask.of(running()), started_ms=20_001)  # it has waited for its turn
     assert task_list_lines(late, now_ms=30_001)[1] == "  running · 30s ago · 10.0s"
     assert "pid 7" not in task_list_lines(ListedTask.of(succeeded()), now_ms=1, where="pid 7")[1]

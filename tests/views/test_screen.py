@@ -242,5 +242,18 @@ def test_what_is_said_is_the_newest_paragraph_and_begins_with_words() -> None:
         assert drawn[-1].strip() == f"╰── {line}"
 
 
+def test_a_request_whose_call_has_a_row_is_told_once_and_its_id_only_to_whoever_needs_it() -> None:
+    asked = AnswerAwaited(request=replace(ASKED, call_id="5"))
+    working = LiveTask(begun(*called(5, "bash", None, command="git push"), asked))
+    drawn = task_block(working, now_ms=8_000, width=80, theme=PLAIN)
+    row = "    ├── ? bash git push · waits to be approved"
+    assert drawn[-2:] == [row, "    ╰── Asks because of ask of ohm.json:3 (req_1)"]
+    here = working._replace(is_answered_here=True)
+    assert task_block(here, now_ms=8_000, width=80, theme=PLAIN)[-1] == "    ╰── Asks because of ask of ohm.json:3"
+    assert "    ╰── Asks: bash git push (ask of" in task_block(here, now_ms=8_000, width=40, theme=PLAIN)
+    (line,) = brief_lines([here], now_ms=8_000, width=120, theme=PLAIN)
+    assert line.endswith(" · Asks: bash git push (ask of ohm.json:3)")
+
+
 if __name__ == "__main__":
     SCREENS.write_text(drawn(), encoding="utf-8")

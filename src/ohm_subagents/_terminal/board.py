@@ -156,6 +156,7 @@ class Board:
         hint = self._hint(tasks, width)
         if self.is_open:
             tasks = [one._replace(depth=0) for one in tasks if one.task.id == self.chosen] or tasks
+        tasks = [one._replace(is_answered_here=self.has_keys) for one in tasks]
         lines = screen_lines(
             tasks,
             now_ms=now_ms,

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.task import Task
 
 _GIST_CHARS: Final = 200
+ASKED: Final = " · waits to be approved"
+"""The end of the row of a call that waits for an answer."""
 _SLOW_MS: Final = 1_000
 _LIKE_JSON: Final = ('{"', "{\n", "[{", '["', "[\n")
 _WHY: Final = re.compile(r'"(?:msg|message|error|reason)": *"((?:[^"\\\\]|\\\\[^u])+)"')
@@ -85,7 +87,7 @@ def call_row(call: SeenCall, task: Task, *, now_ms: int, waits: Iterable[CallWai
     """
     if call.status is None and any(call.call_id and one.call_id == call.call_id for one in task.requests):
         words = call_words(call, task, took_ms=0)
-        return [("warning", CONCERN_MARKS["asking"]), *words, ("warning", " · waits to be approved")]
+        return [("warning", CONCERN_MARKS["asking"]), *words, ("warning", ASKED)]
     is_open = call.status is None and not task.is_terminal
     waited = waited_ms(call.call_id, waits, began_ms=call.began_ms, ended_ms=call.ended_ms)
     took_ms = taken_ms(call, now_ms=now_ms if is_open else call.ended_ms) - waited

@@ -45,6 +45,8 @@ class LiveTask(NamedTuple):
     """True while it waits for a task that it has started (`patient_tasks`): such a one is not stuck."""
     waits: tuple[CallWait, ...] = ()
     """The waits of its calls for answers that are over, as far as they are known."""
+    is_answered_here: bool = False
+    """A key of this terminal answers what it asks, so that nobody needs the id of the request."""
     awaited: Awaited | None = None
     """The tasks that it has started, if one of them goes on, and it is known."""
 

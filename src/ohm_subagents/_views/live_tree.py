@@ -111,9 +111,9 @@ def brief_lines(
 
 
 def _briefly(live: LiveTask, now_ms: int, room: int) -> list[Span]:
-    """Return what a task does now; what it asks without the id of the request, where that has no room."""
+    """Return what a task does now; what it asks without the id of the request, where that has no room or no use."""
     said = doing_line(live, now_ms=now_ms)
-    return said[:1] if live.task.requests and span_cells(said) > room else said
+    return said[:1] if live.task.requests and (live.is_answered_here or span_cells(said) > room) else said
 
 
 def _as_wide(column: Sequence[list[Span]]) -> list[list[Span]]:
@@ -202,7 +202,9 @@ def _last(live: LiveTask, now_ms: int, width: int, limit: int) -> list[list[Span
     task = live.task
     if task.is_terminal:
         return [_ending(task, width)]
-    waiting = asked_lines(task, width=width, limit=limit) or wait_lines(task)[:limit]
+    with_ids, below_rows = not live.is_answered_here, limit > 1
+    waiting = asked_lines(task, width=width, limit=limit, with_ids=with_ids, below_rows=below_rows)
+    waiting = waiting or wait_lines(task)[:limit]
     waiting = waiting or [*filter(None, [below_line(live)])]
     if not waiting and live.concern(now_ms=now_ms) == "stuck":
         waiting = [[("warning", awaited_text(task))]]

@@ -6,7 +6,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._views.call_rows import seen_calls
+from ohm_subagents._views.call_rows import ASKED, seen_calls
 from ohm_subagents._views.cells import ELLIPSIS, cells, fit, one_line, wrap
 from ohm_subagents._views.request_texts import landing_text, request_text
 from ohm_subagents._views.tool_calls import call_subject
@@ -79,17 +79,31 @@ def held_text(held: RequestHeld) -> str:
     return _HELD[held.why].format(one_line(held.provider))
 
 
-def asked_lines(task: Task, *, width: int, limit: int) -> list[list[Span]]:
+def asked_lines(
+    task: Task, *, width: int, limit: int, with_ids: bool = True, below_rows: bool = False
+) -> list[list[Span]]:
     """Return what a task asks in at most `limit` lines of `width` cells, broken between words; last each request's id.
 
-    Where there is no room for all of a request, its end and its id give theirs first.
+    Where there is no room for all of a request, its end and its id give theirs first. `below_rows`: the rows of its
+    tool calls stand above, so that of a call which is whole there only the reason to ask is told.
     """
     lines: list[list[Span]] = []
     for number, request in enumerate(task.requests, 1):
         room = max(1, (limit - len(lines)) // (len(task.requests) - number + 1))
         if len(lines) < limit:
-            lines += _asked(_asks(request, task), _named(request), width, room)
+            words = (_reason(request, task, width) if below_rows else "") or _asks(request, task)
+            lines += _asked(words, _named(request) if with_ids else "", width, room)
     return lines
+
+
+def _reason(request: Request, task: Task, width: int) -> str:
+    """Return why a call is asked about whose row is above, and not cut; empty for any other request."""
+    calls = [one for one in seen_calls(task.activity.calls) if one.call_id == request.call_id and one.status is None]
+    if request.kind != "tool" or not calls:
+        return ""
+    cwd = "" if task.launch is None else task.launch.cwd
+    row = f"? {calls[-1].tool} {call_subject(calls[-1].tool, calls[-1].args, cwd)}{ASKED}"
+    return "" if cells(row) > width else f"Asks because of {one_line(request.reason)}" if request.reason else "Asks."
 
 
 def _asked(words: str, named: str, width: int, limit: int) -> list[list[Span]]:
