@@ -149,7 +149,7 @@ def test_what_cannot_be_delegated_is_refused(ohm, written: str | None, told: str
 def test_tasks_are_live_on_a_terminal_and_stay_as_one_tree_and_their_answers(ohm, ohm_process, delegate) -> None:
     with on_terminal(ohm_process, *delegate("pause", "fail")) as (screen, process):
         ohm.reached.read_text()
-        screen.wait_for("1 running · 1 failed · ", "read src/app.py · 12 lines", "✕ fail · ", "Enter open")
+        screen.wait_for("1 running · 1 failed · ", "read src/app.py · 12 lines", "✕ Delegate · fail ", "Enter open")
         ohm.released.write_text("go")
         screen.wait_for_end()
         assert process.wait(PATIENCE_S) == 1

@@ -336,7 +336,7 @@ def test_while_others_work_a_request_waits_for_its_key(ohm, ohm_process) -> None
         screen.type("a")
         screen.wait_for("[y] once", times=2)
         screen.type("y\n")
-        screen.wait_for("✓ push")
+        screen.wait_for("✓ Task · push")
         ohm.released.write_text("go")
         screen.wait_for_end()
         assert process.wait(PATIENCE_S) == 0

@@ -255,5 +255,12 @@ def test_a_request_whose_call_has_a_row_is_told_once_and_its_id_only_to_whoever_
     assert line.endswith(" · Asks: bash git push (ask of ohm.json:3)")
 
 
+def test_all_rows_of_a_screen_with_a_tree_tell_the_type_that_the_tree_tells() -> None:
+    tasks = [LiveTask(begun(number=1, title="log")), LiveTask(ended(number=2, title="login"))]
+    for height, named in ((40, True), (3, False)):
+        lines = screen_lines(tasks, now_ms=NOW_MS, width=80, height=height, theme=PLAIN)
+        assert ["Finder · " in line for line in lines if " log" in line] == [named, named]
+
+
 if __name__ == "__main__":
     SCREENS.write_text(drawn(), encoding="utf-8")

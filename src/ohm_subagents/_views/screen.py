@@ -45,10 +45,10 @@ def screen_lines(
     shown = _fitting(tasks, height - 1, chosen, now_ms)
     active = sum(not one.task.is_terminal for one in shown)
     spare = (height - 1 - len(shown) - (len(shown) < len(tasks))) // max(1, active)
-    with_kind = len({one.task.assignment.profile for one in tasks}) > 1
     lines = [sum_line(tasks, now_ms=now_ms, width=max(MIN_WIDTH, width), theme=theme)]
     trees = {one.task.id for one in shown if spare > 1 and not one.task.is_terminal}
     others = [one for one in shown if one.task.id not in trees]
+    with_kind = bool(trees) or len({one.task.assignment.profile for one in tasks}) > 1  # a tree tells it
     with_left = not left_of(tasks)  # else the first line tells it
     briefs = brief_lines(
         others, now_ms=now_ms, width=width, theme=theme, chosen=chosen, with_kind=with_kind, with_left=with_left
