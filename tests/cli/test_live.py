@@ -60,7 +60,7 @@ def test_a_finished_task_tells_time_model_tool_calls_and_tokens() -> None:
         TaskSettled(outcome=Succeeded()),
     )
     assert (
-        finished_lines(task, width=80)[-1] == "    ╰── Succeeded after 0.0s · openai/gpt-5 · 1 tool call · 1,234 tokens"
+        finished_lines(task, width=80)[-1] == "    ╰── Succeeded after 0s · openai/gpt-5 · 1 tool call · 1,234 tokens"
     )
 
 

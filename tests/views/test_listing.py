@@ -40,14 +40,14 @@ def facts(task, **more) -> dict[str, str]:
 def test_a_task_is_two_lines(succeeded) -> None:
     first, second = task_list_lines(ListedTask.of(succeeded("out", *READ, SPENT)), now_ms=120_000)
     assert first == "✓ task_1 Finder · Auth scan"
-    assert second == "  succeeded · 2m ago · 0.0s · $0.5000 · 1 tool call · 1,000 tokens"
+    assert second == "  succeeded · 2m ago · 0s · $0.5000 · 1 tool call · 1,000 tokens"
 
 
 def test_a_failure_says_why_and_its_cost_is_not_cut_on_a_narrow_screen(failed) -> None:
     listed = ListedTask.of(failed(TIMED_OUT, *READ, SPENT))
     why = TIMED_OUT.message
     assert task_list_lines(listed, now_ms=120_000, why=why, width=60)[1] == (
-        "  failed · 2m ago · 0.0s · $0.5000 · Timed out after 180s."
+        "  failed · 2m ago · 0s · $0.5000 · Timed out after 180s."
     )
     assert f" · {why} · 1 tool call" in task_list_lines(listed, now_ms=0, why=why)[1]
     assert task_list_lines(listed, now_ms=0, why="two\n\x1b[2Jlines")[1].count("two lines") == 1

@@ -52,7 +52,7 @@ def test_what_is_too_wide_goes_on_in_the_next_line_with_its_colours(succeeded) -
     history = [Recorded(at_ms=1_000 * at, event=each) for at, each in enumerate((asked, call, ended))]
     narrow = [*transcript_lines(succeeded(), history, width=24)]
     assert max(map(len, narrow)) <= 24
-    prompt = narrow[narrow.index("prompt · +0.0s") + 1 :]
+    prompt = narrow[narrow.index("prompt · +0s") + 1 :]
     assert prompt[:4] == ["  Where is the login,", "    and who calls it?", "", "✕ bash pytest -q"]
     coloured = [*transcript_lines(succeeded(), history, width=24, theme=Ansi())]
     assert [Text.from_ansi(line).plain for line in coloured] == narrow
@@ -117,7 +117,7 @@ def test_the_colours_of_a_transcript_are_those_of_the_other_views(failed) -> Non
     history = [Recorded(at_ms=0, event=event) for event in events]
     lines = [*transcript_lines(failed(broken), history, theme=Tagged())]
     plain = [*transcript_lines(failed(broken), history)]
-    at = "<dim: · +0.0s>"
+    at = "<dim: · +0s>"
     assert [re.sub("<[a-z]+:([^>]*)>", r"\1", line) for line in lines] == plain
     assert "\n".join(lines[1:]).split("\n\n") == [
         f"\n<dim:thinking>{at}\n<dim:  Hm.>\n<dim:  So.>",
@@ -140,7 +140,7 @@ def test_a_call_is_one_row_in_words_with_all_that_was_asked_below_it(succeeded) 
         *called("task", description="Look", tasks=[{"prompt": "Where?", "background": True}]),
         *called("read", path="a.py", offset=3, limit=2),
     ) == [
-        "✓ edit a.py +1 -1 · 1s · +0.0s\n  - x = 1\n  + x = 2\n    y\n  ok",
+        "✓ edit a.py +1 -1 · 1s · +0s\n  - x = 1\n  + x = 2\n    y\n  ok",
         "✓ bash cat <<E hi E · 1s · +2.0s\n  command: cat <<E\n  hi\n  E\n  timeout: 5\n  ok",
         "✓ task Look · 1s · +4.0s\n  tasks.0.prompt: Where?\n  tasks.0.background: true\n  ok",
         "✓ read a.py:3-4 · 1s · +6.0s\n  ok",
@@ -153,7 +153,7 @@ def test_a_request_that_waits_is_told_in_words_with_all_arguments_of_its_call(su
     call = Request(id="req_1", tool="bash", arguments=arguments, reason="config: asked", **common)
     question = Request(id="req_2", kind="question", question="Where to?", options=("left", "right"), **common)
     assert told(succeeded(), AnswerAwaited(request=call), AnswerAwaited(request=question)) == [
-        "○ asks: bash git push (config: asked) · +0.0s\n  command: git push\n  timeout: 5",
+        "○ asks: bash git push (config: asked) · +0s\n  command: git push\n  timeout: 5",
         "○ asks: Where to? (left / right) · +1.0s",
     ]
 
@@ -161,15 +161,15 @@ def test_a_request_that_waits_is_told_in_words_with_all_arguments_of_its_call(su
 def test_a_call_without_an_end_is_told_as_far_as_it_came(succeeded) -> None:
     begun = ToolStarted(call_id="1", tool="bash", args='{"command":"make"}')
     half = ToolUpdated(call_id="1", tool="bash", text="half")
-    assert told(succeeded(), begun, half) == ["○ bash make · +0.0s\n  half"]
+    assert told(succeeded(), begun, half) == ["○ bash make · +0s\n  half"]
     over = told(succeeded(), begun, half, RunEnded(outcome=Cancelled(reason="Enough.")))
-    assert over == ["✕ bash make · +0.0s\n  half", "○ cancelled · +2.0s\n  Enough."]
+    assert over == ["✕ bash make · +0s\n  half", "○ cancelled · +2.0s\n  Enough."]
 
 
 def test_nothing_of_a_long_call_is_cut(succeeded) -> None:
     text = "\n".join(["x" * 600] * 100)
     [block] = told(succeeded(), *called("write", path="a.py", content=text))
-    assert block == "✓ write a.py +100 · 1s · +0.0s\n  content: " + text.replace("\n", "\n  ") + "\n  ok"
+    assert block == "✓ write a.py +100 · 1s · +0s\n  content: " + text.replace("\n", "\n  ") + "\n  ok"
 
 
 def test_the_heading_names_the_task_and_what_it_continues(succeeded) -> None:
@@ -189,11 +189,11 @@ def test_what_is_said_is_told_line_by_line_while_it_is_said(succeeded) -> None:
     transcript = Transcript(succeeded())
     pieces = ("\n", "\nOne", "\nTwo\n", "\n\n", "Three\nFo", "ur\n", "\n")
     lines = [[*transcript.add(Recorded(at_ms=0, event=TextDelta(text=text)))] for text in pieces]
-    told = ["", "assistant · +0.0s", "  One", "  Two"]
+    told = ["", "assistant · +0s", "  One", "  Two"]
     assert lines == [[], [], told, [], ["", "", "  Three"], ["  Four"], []]
     assert [*transcript.end()] == []
     ended = RunEnded(outcome=Succeeded(), output="".join(pieces))
-    assert [*transcript.add(Recorded(at_ms=0, event=ended))] == ["", "✓ succeeded · +0.0s"]
+    assert [*transcript.add(Recorded(at_ms=0, event=ended))] == ["", "✓ succeeded · +0s"]
 
 
 def test_the_same_answer_in_two_runs_is_told_twice(succeeded) -> None:
@@ -204,11 +204,11 @@ def test_the_same_answer_in_two_runs_is_told_twice(succeeded) -> None:
 
 def test_how_a_run_ended_is_told_with_its_reason(succeeded) -> None:
     error = OhmError(code=ErrorCode.BACKEND_FAILED, message="It broke.", advice="Repair it.")
-    assert told(succeeded(), RunEnded(outcome=Failed(error=error))) == ["✕ failed · +0.0s\n  It broke. Repair it."]
-    assert told(succeeded(), RunEnded(outcome=Cancelled(reason="Enough."))) == ["○ cancelled · +0.0s\n  Enough."]
+    assert told(succeeded(), RunEnded(outcome=Failed(error=error))) == ["✕ failed · +0s\n  It broke. Repair it."]
+    assert told(succeeded(), RunEnded(outcome=Cancelled(reason="Enough."))) == ["○ cancelled · +0s\n  Enough."]
 
 
 def test_nothing_is_cut_and_nothing_drives_the_terminal(succeeded) -> None:
     result = ToolEnded(call_id="1", tool="read", status="success", text="x" * 100_000 + "\x1b]0;owned\x07\x1b[2J.")
     [block] = told(succeeded(), result)
-    assert block == f"✓ read · +0.0s\n  {'x' * 100_000}."
+    assert block == f"✓ read · +0s\n  {'x' * 100_000}."

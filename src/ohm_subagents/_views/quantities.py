@@ -13,8 +13,10 @@ _SMALLEST: Final = Decimal("0.0001")
 
 
 def duration_text(ms: int) -> str:
-    """Write `12.3s`, `3m 05s`, `2h 05m` or `4d 02h`; a negative duration is none."""
+    """Write `12.3s`, `3m 05s`, `2h 05m` or `4d 02h`; less than a tenth, and a negative duration, is `0s`."""
     tenths = max(0, ms) // 100
+    if not tenths:
+        return "0s"
     if tenths < 600:
         return f"{tenths / 10:.1f}s"
     minutes, seconds = divmod(tenths // 10, 60)
