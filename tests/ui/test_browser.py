@@ -326,6 +326,30 @@ def test_the_button_that_denies_is_beside_the_reason(chromium, see, looked_at):
         assert boxes[0]["x"] < boxes[1]["x"]
 
 
+def test_all_about_a_task_begins_with_its_id_and_ends_with_how_it_was_started(chromium, see, looked_at):
+    ids, address = looked_at
+    page = opened(chromium, address, viewport={"width": 1280, "height": 800})
+    page.goto(f"{address.split('/?')[0]}/tasks/{ids['asker']}")
+    page.get_by_text("All about this task").click()
+    facts = page.locator(".all-facts")
+    see(facts).to_contain_text(re.compile(f"^id{ids['asker']}started by{ids['lead']}session"))
+    see(facts.get_by_text("sha256")).to_be_hidden()
+    assert facts.evaluate("(box) => box.scrollHeight <= box.clientHeight")
+    facts.get_by_text("How it was started").click()
+    see(facts.get_by_text("sha256")).to_be_visible()
+
+
+def test_a_follow_up_names_a_key_only_where_there_are_keys(chromium, see, looked_at):
+    ids, address = looked_at
+    for options, words in (
+        ({}, "Follow-up (Ctrl+Enter sends it)"),
+        ({"is_mobile": True, "has_touch": True}, "Follow-up"),
+    ):
+        page = opened(chromium, address, viewport=PHONE, **options)
+        page.goto(f"{address.split('/?')[0]}/tasks/{ids['asker']}")
+        see(page.get_by_role("textbox", name="Follow-up")).to_have_attribute("placeholder", words)
+
+
 def test_a_page_has_room_for_eight_tasks_and_for_what_one_of_them_did(chromium, see, tmp_path):
     with forked(shown_tasks.__file__, f"{tmp_path}", "12", "0") as keeper, page_server(tmp_path) as address:
         asking = f"{address.split('/?')[0]}/tasks/{keeper.stdout.readline().strip()}_007"

@@ -3,6 +3,9 @@
 /** Matches where the page is so narrow that it scrolls as a whole. */
 export const narrow = matchMedia("(max-width: 1050px)");
 
+/** Matches where there is no keyboard at hand. */
+export const byTouch = matchMedia("(pointer: coarse)");
+
 /** Make an element. An attribute `on…` is a listener, `--…` a custom property; true, false and null are as in HTML. */
 export function node(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);

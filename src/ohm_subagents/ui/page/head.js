@@ -14,13 +14,16 @@ export class Head {
     this.stuck = node("p", { class: "stuck-note", hidden: true });
     this.others = node("ul", { class: "others", "aria-label": "Failed and stuck" });
     this.more = node("dl", { class: "facts" });
+    this.launch = node("pre", { class: "plain" });
+    this.launched = node("details", { class: "more" }, node("summary", {}, "How it was started"), this.launch);
     const copy = node("button", { type: "button", class: "small", hidden: exported, onclick: () => this.copy() }, "Copy link");
     this.copied = copy;
     this.export = node("a", { class: "button small", hidden: exported, download: "" }, "Export");
     this.element = node("header", { class: "task-head" },
       exported ? null : node("a", { class: "back", href: "/" }, "‹ Tasks"),
       node("div", { class: "title-line" }, this.name, copy, this.export, cancel), this.origin, this.facts, this.failure, this.stuck, this.others,
-      node("details", { class: "more" }, node("summary", {}, "All about this task"), this.more));
+      node("details", { class: "more" }, node("summary", {}, "All about this task"),
+        node("div", { class: "all-facts" }, this.more, this.launched)));
   }
 
   async copy() {
@@ -47,9 +50,13 @@ export class Head {
       fill(this.failure, node("b", {}, task.failure.message), task.failure.advice && ` ${task.failure.advice} `,
         node("code", {}, task.failure.code));
     }
+    const launch = task.facts.find(({ label }) => label === "launch");
+    this.launched.hidden = !launch;
+    this.launch.textContent = launch?.text ?? "";
     fill(this.more, [
+      [node("dt", {}, "id"), node("dd", {}, task.id)],
       task.parent && [node("dt", {}, "started by"), node("dd", {}, node("a", { href: taskPath(task.parent) }, task.parent))],
-      task.facts.map(({ label, text }) => [node("dt", {}, label), node("dd", {}, text)]).flat(),
+      task.facts.filter((fact) => fact !== launch).map(({ label, text }) => [node("dt", {}, label), node("dd", {}, text)]).flat(),
       task.files.length ? [node("dt", {}, "changed"), node("dd", {}, task.files.join("\n"))] : null,
     ].flat().filter(Boolean));
   }

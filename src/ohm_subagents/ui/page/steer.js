@@ -1,5 +1,5 @@
 // What can be done with a task: a follow-up, a cancellation, a link to it.
-import { node } from "./dom.js";
+import { byTouch, node } from "./dom.js";
 import { act, exported } from "./source.js";
 import { Sure, cancelQuestion } from "./sure.js";
 
@@ -9,7 +9,7 @@ export class Steer {
     this.done = done;
     this.sure = new Sure(() => this.asked());
     this.outcome = node("p", { class: "outcome", role: "status" });
-    this.prompt = node("textarea", { rows: "2", "aria-label": "Follow-up", placeholder: "Follow-up (Ctrl+Enter sends it)",
+    this.prompt = node("textarea", { rows: "2", "aria-label": "Follow-up", placeholder: byTouch.matches ? "Follow-up" : "Follow-up (Ctrl+Enter sends it)",
       onkeydown: (event) => {
         if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.send();
       } });
