@@ -15,7 +15,7 @@ pytestmark = pytest.mark.anyio
 async def test_the_list_has_all_tasks_below_their_lead_with_their_numbers(played):
     _, ids, client = played
     page = await got(client, "/api/tasks")
-    assert [page["total"], page["tasks"][0]["id"]] == [5, ids["lead"]]
+    assert [page["total"], page["kept"], page["tasks"][0]["id"]] == [5, 5, ids["lead"]]
     assert [row["depth"] for row in page["tasks"]] == [0, 1, 1, 1, 1]
     assert page["counts"] == {
         "queued": 0,
@@ -82,7 +82,7 @@ async def test_filters_choose_and_a_page_is_a_part(played):
     _, ids, client = played
     failed = await got(client, "/api/tasks", status="failed")
     assert [row["id"] for row in failed["tasks"]] == [ids["failing"]]
-    assert failed["counts"]["running"] == 3
+    assert (failed["counts"]["running"], failed["kept"]) == (3, 5)
     both = await got(client, "/api/tasks", status="failed,succeeded", profile="finder")
     assert {row["id"] for row in both["tasks"]} == {ids["failing"], ids["reader"]}
     asking = await got(client, "/api/tasks", status="asking")

@@ -426,6 +426,24 @@ TABLE = """| file | line | what |
 HEIGHTS = "(cells) => cells.map((cell) => cell.clientHeight)"
 
 
+def test_where_nothing_is_found_or_to_be_done_there_is_no_empty_box(chromium, see, looked_at):
+    ids, address = looked_at
+    page = opened(chromium, address)
+    page.goto(f"{address.split('/?')[0]}/?q=nothing+of+it")
+    see(page.get_by_text("No task is like that; 5 tasks are kept.")).to_be_visible()
+    see(page.locator(".sums")).to_have_text("0 of 5 tasks")
+    see(page.locator(".table")).to_be_hidden()
+    page.get_by_role("button", name="Clear the filters").click()
+    see(page.get_by_role("listitem")).to_have_count(5)
+
+    page.goto(f"{address.split('/?')[0]}/tasks/{ids['reader']}")
+    see(page.get_by_role("region", name="Transcript")).to_contain_text("Where output is cut")
+    see(page.locator(".steer")).to_be_hidden()  # it takes no follow-up
+    row(page, "asker").click()
+    see(page.locator(".steer")).to_be_visible()
+    assert page.faults == []
+
+
 def test_a_table_breaks_no_word(chromium, see, tmp_path):
     async def act(_request, _sink):
         return TABLE
@@ -493,7 +511,7 @@ def test_nothing_keeps_anybody_from_using_the_page(chromium, see, looked_at, siz
         f"/tasks/{ids['asker']}": page.get_by_role("treeitem").first,
         f"/tasks/{ids['failing']}": page.get_by_text("The model gave up.").first,
         "/cost": page.get_by_role("rowheader").first,
-        "/?status=cancelled": page.get_by_text("No task is like that."),
+        "/?status=cancelled": page.get_by_text("No task is like that;"),
         "/tasks/nothing": page.get_by_role("heading", name="This task cannot be shown"),
     }
     for path, place in shown.items():

@@ -32,6 +32,8 @@ class TaskPage(TypedDict):
 
     total: int
     """The number of the chosen tasks."""
+    kept: int
+    """The number of all kept tasks."""
     tasks: list[Row]
     """Those from `offset` on, at most `limit`: the newest start first, each task below the one that started it."""
     counts: Counts

@@ -69,6 +69,7 @@ class Pictures:
         chosen, counts = self.registry.chosen(filters, _concerns_of(works))
         return TaskPage(
             total=len(chosen),
+            kept=self.registry.kept,
             tasks=await self._rows(chosen[offset : offset + limit], works),
             counts=counts,
             profiles=[one_line(profile) for profile in self.registry.profiles],

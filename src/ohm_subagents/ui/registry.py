@@ -162,6 +162,11 @@ class Registry:
         }
 
     @property
+    def kept(self) -> int:
+        """The number of all tasks."""
+        return len(self._tasks)
+
+    @property
     def profiles(self) -> list[str]:
         """The profiles of all tasks, in order."""
         return sorted({task.profile for task in self._tasks.values()})

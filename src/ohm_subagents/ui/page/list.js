@@ -23,11 +23,11 @@ export class ListView {
     this.scroller = new Scroller("Tasks", "list", (index) => this.row(index), () => this.readSight());
     this.outcome = node("p", { class: "outcome", role: "status" });
     this.nothing = node("p", { class: "nothing", hidden: true });
+    this.table = node("div", { class: "table" },
+      node("div", { class: "heads", "aria-hidden": "true" }, HEADS.map(([name, text]) => node("span", { class: name }, text))),
+      this.scroller.box);
     main.append(node("section", { class: "list", "aria-label": "Tasks", onclick: (event) => this.clicked(event) },
-      node("h1", { class: "unseen" }, "Tasks"), this.bar.element, this.sums, this.outcome, this.nothing,
-      node("div", { class: "table" },
-        node("div", { class: "heads", "aria-hidden": "true" }, HEADS.map(([name, text]) => node("span", { class: name }, text))),
-        this.scroller.box)));
+      node("h1", { class: "unseen" }, "Tasks"), this.bar.element, this.sums, this.outcome, this.nothing, this.table));
     this.renew = paced(() => this.readAnew());
     this.stop = follow(null, { changed: (kind, data) => this.changed(kind, data), connected });
     this.clock = setInterval(() => this.tick(), 1000);
@@ -69,13 +69,16 @@ export class ListView {
 
   show(found) {
     this.bar.count(found);
-    fill(this.sums, fact(found.total.toLocaleString("en"), filters().status ? `of ${counted(sum(found.counts), "task")}` : noun(found.total, "task")),
-      filters().status ? null : fact(found.counts.running ?? 0, "running"), fact(found.used.cost, ""), fact(found.used.tokens, ""),
-      found.total ? node("span", { class: "how" }, "Open a task to answer it, to send it a follow-up, or to land or discard its changes.") : null);
-    this.nothing.hidden = found.total > 0;
-    this.nothing.textContent = Object.keys(filters()).length
-      ? "No task is like that. Esc clears the filters."
-      : "No task has been kept yet. Start one with: ohm run finder \"Where is …?\"";
+    const isAny = found.total > 0, isFiltered = Object.keys(filters()).length > 0;
+    fill(this.sums, !isAny && isFiltered ? fact("0", `of ${counted(found.kept, "task")}`) : fact(found.total.toLocaleString("en"), filters().status ? `of ${counted(sum(found.counts), "task")}` : noun(found.total, "task")),
+      filters().status || !isAny ? null : fact(found.counts.running ?? 0, "running"), fact(found.used.cost, ""), fact(found.used.tokens, ""),
+      isAny ? node("span", { class: "how" }, "Open a task to answer it, to send it a follow-up, or to land or discard its changes.") : null);
+    this.nothing.hidden = isAny;
+    this.table.hidden = !isAny;
+    fill(this.nothing, isFiltered
+      ? [`No task is like that; ${counted(found.kept, "task")} ${found.kept === 1 ? "is" : "are"} kept. `,
+        node("button", { type: "button", class: "small", onclick: () => this.bar.clear() }, "Clear the filters")]
+      : "No task has been kept yet. Start one with: ohm run finder \"Where is …?\"");
     this.scroller.refresh(found.total);
     if (!this.painted) performance.mark("ohm-list");
     this.painted = true;
