@@ -195,7 +195,7 @@ async def test_a_wait_fails_by_a_denial_and_by_no_end_of_its_task(played, end, s
         for entry in (await got(client, f"/api/tasks/{ids['asker']}/transcript"))["entries"]
         if entry["kind"] == "request"
     ]
-    assert asked["text"] == answered
+    assert (asked["text"], asked["status"]) == (answered, status)
 
 
 ANSWERED = {
@@ -231,6 +231,7 @@ async def test_a_transcript_is_drawn_here_and_read_on(played):
         for each in (await got(client, f"/api/tasks/{ids['asker']}/transcript"))["entries"]
         if each["kind"] == "tool"
     ]
+    assert edit["status"] == "asking"
     assert edit["diff"] == ["- limit = 10", "+ limit = 20", "  return limit"]
 
 

@@ -300,7 +300,7 @@ def test_a_task_is_asked_for_what_is_below_it_and_leads_to_the_rest(chromium, se
         see(card).to_have_count(1 if asks else 0)
         see(rest).to_have_count(0 if asks else 1)
         if asks:
-            see(card.get_by_role("heading")).to_have_text("task · The asker of the batch wants to run edit")
+            see(card.get_by_role("heading")).to_have_text("Task · The asker of the batch wants to run edit")
             see(card.locator("pre.asked")).to_have_text("src/app.py +1 -1")
             see(card.get_by_text("every call of it is asked about")).to_be_visible()
     facts = page.locator(".task-head .sums")
@@ -569,7 +569,7 @@ def test_of_many_rows_only_those_in_sight_are_drawn(chromium, see, tmp_path):
         amiss = page.get_by_role("list", name="Failed and stuck")
         see(amiss).to_be_hidden()  # none is below this one
         page.goto(f"{address.split('/?')[0]}/tasks/{start}")
-        see(amiss).to_contain_text("finder · Find texts without a translation")
+        see(amiss).to_contain_text("Finder · Find texts without a translation")
         see(amiss).to_contain_text("Anthropic answered 503 three times.")
         amiss.get_by_role("link").first.click()
         see(page.get_by_role("heading", level=1)).to_contain_text("Find texts without a translation")

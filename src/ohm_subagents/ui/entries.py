@@ -42,7 +42,8 @@ from ohm_subagents.views import (
 if TYPE_CHECKING:
     from ohm_subagents.contract import Recorded
     from ohm_subagents.contract.outcome import Outcome
-    from ohm_subagents.ui.shapes import EntryKind, SpanStatus
+    from ohm_subagents.contract.requests import Request
+    from ohm_subagents.ui.shapes import EntryKind, EntryStatus, SpanStatus
 
 MOST_CHARS: Final = 50_000
 """The most characters of an entry: `ohm task <id> --transcript` has all of them."""
@@ -59,7 +60,7 @@ class _Draft:
     at_ms: int
     kind: EntryKind
     title: str
-    status: SpanStatus = "done"
+    status: EntryStatus = "done"
     pieces: list[str] = field(default_factory=list[str])
     chars: int = 0
     diff: list[str] | None = None
@@ -76,7 +77,7 @@ class Entries:
         self._seq = 0
         self._drafts: list[_Draft] = []
         self._calls: dict[str, _Draft] = {}
-        self._asked: dict[str, _Draft] = {}
+        self._asked: dict[str, tuple[_Draft, _Draft | None]] = {}
         self._streamed: _Draft | None = None
         self._said: _Draft | None = None
 
@@ -122,8 +123,7 @@ class Entries:
                 self._complete()
                 self._new("prompt", "follow-up", at_ms, prompt)
             case AnswerAwaited(request=request):
-                title = f"asks: {request_words(request, self._cwd)}"
-                self._asked[request.id] = self._new("request", title, at_ms, "", status="running")
+                self._ask(request, at_ms)
             case AnswerGiven():
                 self._answered(event)
             case GuardTripped(guard=guard, step=step, message=message):
@@ -147,7 +147,7 @@ class Entries:
         evidence = "\n".join(map(check_text, event.checks))
         self._new("note", f"checks {event.verified.replace('_', ' ')}", at_ms, evidence, status=status)
 
-    def _new(self, kind: EntryKind, title: str, at_ms: int, text: str, *, status: SpanStatus = "done") -> _Draft:
+    def _new(self, kind: EntryKind, title: str, at_ms: int, text: str, *, status: EntryStatus = "done") -> _Draft:
         place = len(self._drafts)
         draft = _Draft(id=place, seq=self._seq, at_ms=at_ms, kind=kind, title=one_line(title), status=status)
         self._drafts.append(draft)
@@ -199,15 +199,25 @@ class Entries:
             ends: dict[str, SpanStatus] = {"success": "done", "error": "failed"}
             draft.status, draft.took_ms = ends.get(event.status, "cancelled"), at_ms - draft.at_ms
 
+    def _ask(self, request: Request, at_ms: int) -> None:
+        """Begin a request; the call that it is about waits until it is answered."""
+        call = self._calls.get(request.call_id)
+        if call is not None:
+            call.status, call.seq = "asking", self._seq
+        title = f"asks: {request_words(request, self._cwd)}"
+        self._asked[request.id] = self._new("request", title, at_ms, "", status="asking"), call
+
     def _answered(self, event: AnswerGiven) -> None:
-        draft = self._asked.pop(event.request_id, None)
+        draft, call = self._asked.pop(event.request_id, (None, None))
+        if call is not None and call.status == "asking":
+            call.status, call.seq = "running", self._seq
         if draft is not None:
             self._extend(draft, answered_words(event.answer, event.by))
             draft.status = status_of_answer(event)
 
     def _close(self, outcome: Outcome, at_ms: int) -> None:
         status = status_of(outcome)
-        for draft in (*self._calls.values(), *self._asked.values()):
+        for draft in (*self._calls.values(), *(asked for asked, _ in self._asked.values())):
             draft.status, draft.seq = "cancelled", self._seq
         self._calls.clear()
         self._asked.clear()

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 SpanKind = Literal["queued", "run", "model", "tool", "wait", "guard"]
 SpanStatus = Literal["running", "done", "failed", "cancelled", "warning"]
+EntryStatus = Literal[SpanStatus, "asking"]
 EntryKind = Literal["prompt", "answer", "thinking", "tool", "request", "guard", "note", "end"]
 
 
@@ -237,7 +238,7 @@ class Entry(TypedDict):
     """The text, where it is plain: of anything else."""
     diff: list[str] | None
     """The change of a file that a tool call makes: lines that begin with `+`, `-` or a blank."""
-    status: SpanStatus
-    """running, done, failed, cancelled or warning."""
+    status: EntryStatus
+    """running, asking (a call that waits for an answer, or what it asks), done, failed, cancelled or warning."""
     took_ms: int | None
     """The time that a tool call took; None for anything else, and while it goes on."""

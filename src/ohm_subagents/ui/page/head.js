@@ -3,7 +3,7 @@ import { taskPath } from "./address.js";
 import { fill, node } from "./dom.js";
 import { amiss, concern, fact, mark } from "./marks.js";
 import { exported } from "./source.js";
-import { clock, elapsed, instant, sentence, stuckMs } from "./words.js";
+import { clock, elapsed, instant, nameOf, sentence, stuckMs } from "./words.js";
 
 export class Head {
   constructor(cancel) {
@@ -37,7 +37,7 @@ export class Head {
     if (this.id !== task.id) this.copied.textContent = "Copy link";
     this.id = task.id;
     if (!exported) this.export.href = `/api/tasks/${encodeURIComponent(task.id)}/export`;
-    fill(this.name, mark(task), node("span", {}, task.profile),
+    fill(this.name, mark(task), node("span", {}, nameOf(task)),
       task.description && node("span", { class: "about" }, task.description));
     this.origin.hidden = !task.continues;
     if (task.continues) {

@@ -7,7 +7,7 @@ import { Scroller } from "./scroller.js";
 import { act, readTasks } from "./source.js";
 import { follow, paced } from "./stream.js";
 import { Sure, cancelQuestion } from "./sure.js";
-import { ago, counted, elapsed, fewTokens, instant, noun, stuckMs, sum } from "./words.js";
+import { ago, counted, elapsed, fewTokens, instant, nameOf, noun, stuckMs, sum } from "./words.js";
 
 const PART = 100, DEEPEST_SHOWN = 6;
 const HEADS = [["what", "task"], ["model", "model"], ["began", "started"], ["took", "took"], ["tokens", "tokens"], ["cost", "cost"]];
@@ -155,14 +155,14 @@ export class ListView {
   /** Draw what is asked, or that it is no longer. */
   asked() {
     const task = this.found(this.sure.id);
-    this.outcome.textContent = task ? `${task.profile} · ${task.description}: ${cancelQuestion(task)}` : "";
+    this.outcome.textContent = task ? `${task.title}: ${cancelQuestion(task)}` : "";
     this.scroller.refresh();
   }
 
   async cancel(task) {
     if (task.ended_ms !== null || !this.sure.cancels(task)) return;
     const told = await act(`/api/tasks/${encodeURIComponent(task.id)}/cancel`).catch((error) => error);
-    this.outcome.textContent = `${task.profile} · ${task.description}: ${told.message}`;
+    this.outcome.textContent = `${task.title}: ${told.message}`;
   }
 
   /** Change rows in place; anything else is read anew. */
@@ -171,7 +171,7 @@ export class ListView {
     for (const rows of this.parts.values()) rows.forEach((row, at) => places.set(row.id, [rows, at]));
     for (const row of data.tasks ?? []) {
       const [rows, at] = places.get(row.id) ?? [];
-      if (rows && rows[at].status !== row.status) say(`${row.profile}: ${row.status}. ${row.description}`);
+      if (rows && rows[at].status !== row.status) say(`${nameOf(row)}: ${row.status}. ${row.description}`);
       if (rows) rows[at] = row;
     }
     this.scroller.refresh();

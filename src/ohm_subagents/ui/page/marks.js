@@ -1,7 +1,7 @@
 // The pieces that lists, trees and heads share: a mark for each state, and facts in a line.
 import { taskPath } from "./address.js";
 import { node } from "./dom.js";
-import { MARKS, clock, stateOf, stuckMs } from "./words.js";
+import { MARKS, clock, nameOf, stateOf, stuckMs } from "./words.js";
 
 const NOTICED = 4;
 
@@ -25,7 +25,7 @@ export function titled(row) {
   const again = row.follow_up && [node("span", { "aria-hidden": "true" }, "↪ "), node("span", { class: "unseen" }, "follow-up: "),
     node("span", { class: "again" }, row.follow_up), row.description ? ` · ${row.description}` : ""];
   const said = again || row.description;
-  return [node("b", {}, row.profile), said ? node("span", { class: "about", title: row.description }, said) : null];
+  return [node("b", {}, nameOf(row)), said ? node("span", { class: "about", title: row.description }, said) : null];
 }
 
 /** Make a number with its name, such as `12 running`. */
@@ -44,7 +44,7 @@ export function below(tree, id) {
 export function amiss(tree, id) {
   const rows = below(tree, id).filter((row) => row.status === "failed" || stateOf(row) === "stuck");
   const shown = rows.slice(0, NOTICED).map((row) => node("li", {}, mark(row), node("span", {},
-    node("a", { href: taskPath(row.id) }, [row.profile, row.description].filter(Boolean).join(" · ")), " ",
+    node("a", { href: taskPath(row.id) }, row.title), " ",
     concern(row), row.error || row.last)));
   return rows.length > NOTICED ? [...shown, node("li", {}, `… and ${rows.length - NOTICED} more in the tree`)] : shown;
 }

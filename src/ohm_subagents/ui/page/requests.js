@@ -3,7 +3,7 @@ import { taskPath } from "./address.js";
 import { fill, node, say } from "./dom.js";
 import { below } from "./marks.js";
 import { act } from "./source.js";
-import { duration, now } from "./words.js";
+import { duration, nameOf, now } from "./words.js";
 
 const APPROVALS = [
   ["call", "Approve once", "This call only"],
@@ -47,7 +47,7 @@ export class Requests {
       const card = this.card(request, tree.find((row) => row.id === request.task));
       this.cards.set(request.id, card);
       this.elsewhere.before(card);
-      say(`${request.profile} waits for an answer: ${request.title}`);
+      say(`${nameOf(request)} waits for an answer: ${request.title}`);
     }
   }
 
@@ -65,8 +65,7 @@ export class Requests {
     };
     const waits = request.expires_ms ? `denied in ${duration(request.expires_ms - now())} if nobody answers` : "";
     return node("article", { class: "asking", "data-request": request.id },
-      node("h2", {}, node("a", { href: taskPath(request.task) },
-        [request.profile, row?.description].filter(Boolean).join(" · ")),
+      node("h2", {}, node("a", { href: taskPath(request.task) }, row?.title ?? nameOf(request)),
         request.kind === "question" ? " asks" : [" wants to run ", node("code", {}, request.tool)]),
       request.kind === "question" ? node("p", { class: "asked" }, request.title)
         : request.subject && node("pre", { class: "asked" }, request.subject),

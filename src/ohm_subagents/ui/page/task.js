@@ -8,7 +8,7 @@ import { Steer } from "./steer.js";
 import { follow, paced } from "./stream.js";
 import { Transcript } from "./transcript.js";
 import { Tree } from "./tree.js";
-import { stuckMs } from "./words.js";
+import { nameOf, stuckMs } from "./words.js";
 
 const NEAR = 40;
 
@@ -73,12 +73,12 @@ export class TaskView {
     const { task } = picture, before = this.status;
     this.trouble.hidden = true;
     this.page.hidden = false;
-    document.title = `${task.profile} · ${task.description || task.id} · ohm`;
+    document.title = `${nameOf(task)} · ${task.description || task.id} · ohm`;
     this.head.show(picture);
     this.tree.show(picture, task.id);
     this.requests.show(exported ? [] : picture.requests, picture.tree, task.id);
     this.steer.show(task);
-    if (before && before !== task.status && this.told === task.id) say(`${task.profile}: ${task.status}`);
+    if (before && before !== task.status && this.told === task.id) say(`${nameOf(task)}: ${task.status}`);
     if (this.told !== task.id) this.tree.reveal(task.id);
     [this.status, this.told] = [task.status, task.id];
     if (!this.painted) performance.mark("ohm-task");

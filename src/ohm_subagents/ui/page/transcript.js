@@ -5,7 +5,9 @@ import { paced } from "./stream.js";
 import { MARKS, duration, instant } from "./words.js";
 
 const ENTRY_NAMES = { guard: "guard" };
-const ENTRY_STATES = { running: "running", done: "succeeded", failed: "failed", cancelled: "cancelled", warning: "asking" };
+const ENTRY_STATES = { running: "running", done: "succeeded", failed: "failed", cancelled: "cancelled", warning: "asking",
+  asking: "asking" };
+const WITH_STATE = ["tool", "request", "end"];
 const NEAR_PX = 80, LINE_PX = 24;
 
 export class Transcript {
@@ -120,7 +122,7 @@ function atEnd({ scrollTop, scrollHeight, clientHeight }) {
 
 /** Make an entry: a tool call in one line, with all that it said below; anything else as text. */
 function drawnEntry(entry) {
-  const state = entry.kind === "tool" || entry.kind === "end" ? ENTRY_STATES[entry.status] : entry.kind;
+  const state = WITH_STATE.includes(entry.kind) ? ENTRY_STATES[entry.status] : entry.kind;
   const head = [
     node("span", { class: `mark ${state}`, "aria-hidden": "true" }, MARKS[state] ?? "·"),
     ENTRY_NAMES[entry.kind] && node("span", { class: "kind" }, ENTRY_NAMES[entry.kind]),

@@ -53,6 +53,11 @@ export function sentence(text) {
   return /[.!?…]$/.test(text) ? text : `${text}.`;
 }
 
+/** Return the name of a profile, as a title begins with it. */
+export function nameOf({ profile }) {
+  return profile.charAt(0).toUpperCase() + profile.slice(1);
+}
+
 /** Write `task` or `tasks`. */
 export function noun(number, one) {
   return number === 1 ? one : `${one}s`;
