@@ -62,6 +62,7 @@ def test_a_batch_of_another_process_is_watched_cancelled_answered_and_sent_to(ch
     page.get_by_role("link", name="Find out how answers are cut").click()
     see(page.get_by_role("treeitem")).to_have_count(5)
     see(row(page, "failing")).to_contain_text("The model gave up.")
+    see(row(page, "failing")).not_to_contain_text("0.0s")
     see(row(page, "sleeper")).to_contain_text("cancelled")
 
     transcript = page.get_by_role("region", name="Transcript")

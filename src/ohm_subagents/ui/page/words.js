@@ -18,10 +18,11 @@ export function now() {
   return Date.now() + serverAhead;
 }
 
-/** Write `12.3s`, `3m 05s`, `2h 05m` or `4d 02h`. */
+/** Write `12.3s`, `3m 05s`, `2h 05m` or `4d 02h`; less than a tenth is `0s`. */
 export function duration(ms) {
   const two = (number) => String(number).padStart(2, "0");
   const seconds = Math.floor(Math.max(0, ms) / 1000);
+  if (ms < 100) return "0s";
   if (seconds < 60) return `${(Math.floor(Math.max(0, ms) / 100) / 10).toFixed(1)}s`;
   const minutes = Math.floor(seconds / 60);
   if (minutes < 60) return `${minutes}m ${two(seconds % 60)}s`;
