@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     )
     from ohm_subagents._views.doing import doing_text
     from ohm_subagents._views.fleet_table import FLEET_SORTS, FleetRow, FleetSort, fleet_lines
-    from ohm_subagents._views.listing import task_fact_lines, task_list_lines
+    from ohm_subagents._views.listing import launch_fact_lines, task_fact_lines, task_list_lines
     from ohm_subagents._views.live_task import Awaited, LiveTask, awaited_tasks, patient_tasks
     from ohm_subagents._views.live_tree import brief_lines, task_block
     from ohm_subagents._views.messages import Message, MessageLog, arguments_in, calls_of, messages_of, text_of
@@ -112,6 +112,7 @@ __all__ = [
     "in_tree",
     "instant_text",
     "landing_text",
+    "launch_fact_lines",
     "messages_of",
     "named_call",
     "one_line",
@@ -161,7 +162,7 @@ __getattr__, __dir__ = lazy_names(
         "_views.cost_report": "COST_KEYS CostKey CostRow cost_csv cost_records cost_rows cost_table",
         "_views.doing": "doing_text",
         "_views.fleet_table": "FLEET_SORTS FleetRow FleetSort fleet_lines",
-        "_views.listing": "task_fact_lines task_list_lines",
+        "_views.listing": "launch_fact_lines task_fact_lines task_list_lines",
         "_views.live_task": "Awaited LiveTask awaited_tasks patient_tasks",
         "_views.live_tree": "brief_lines task_block",
         "_views.messages": "Message MessageLog arguments_in calls_of messages_of text_of",

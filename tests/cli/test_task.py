@@ -33,20 +33,22 @@ def test_what_a_task_without_an_answer_said_is_its_last_paragraph_and_says_that_
 
 
 def test_what_is_known_is_followed_by_the_tree_and_how_it_ended(ohm) -> None:
-    facts, tree, said, error = ohm("task", ran(ohm, "fail", "--backend", "stage")).stdout.split("\n\n")
+    facts, tree, said, error, launch = ohm("task", ran(ohm, "fail", "--backend", "stage")).stdout.split("\n\n")
     assert tree.splitlines()[:2] == ["  ✕ Finder · fail", "    ├── ✓ read src/app.py · 12 lines"]
     assert tree.splitlines()[-1].startswith("    ╰── Failed after ")
-    assert (said, error) == ("Said so far:\nSo far: app.py", "It broke. Repair it.\n")
+    assert (said, error) == ("Said so far:\nSo far: app.py", "It broke. Repair it.")
+    assert launch.startswith("launch        sha256 ")
+    assert "sha256" not in facts
     known = dict(line.split(maxsplit=1) for line in facts.splitlines())
     assert (known["status"], known["backend"], known["usage"]) == ("failed", "stage", "1 tool call")
     assert known["error"] == "It broke. Repair it. (task_backend_execution_failed)"
 
 
-def test_the_answer_is_last_and_where_it_is_long_how_to_see_all_of_it(ohm) -> None:
-    assert ohm("task", ran(ohm, "answer", "--backend", "stage")).stdout.endswith("\n\nline one\n  line two\n")
+def test_the_answer_is_above_the_launch_record_and_where_it_is_long_how_to_see_all_of_it(ohm) -> None:
+    assert "\n\nline one\n  line two\n\nlaunch " in ohm("task", ran(ohm, "answer", "--backend", "stage")).stdout
     task_id = ran(ohm, "big", "--backend", "stage")
     shown = ohm("task", task_id).stdout
-    assert shown.endswith(f"\n… all of it: ohm task {task_id} --output\n")
+    assert f"\n… all of it: ohm task {task_id} --output\n\nlaunch " in shown
     assert "größer 大" in shown
     assert len(shown) < len(BIG) // 10
 

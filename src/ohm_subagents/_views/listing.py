@@ -21,7 +21,7 @@ from ohm_subagents.contract.errors import ErrorCode
 from ohm_subagents.contract.task import UNAVAILABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from ohm_subagents._views.spans import Span
     from ohm_subagents._views.theme import Theme
@@ -99,13 +99,26 @@ def _status_text(task: Task | ListedTask, where: str = "", state: str = "") -> s
     return f"{said}, {one_line(where)}" if where and not task.is_terminal else said
 
 
-def task_fact_lines(task: Task, *, now_ms: int, where: str = "", width: int = sys.maxsize) -> list[str]:
+def task_fact_lines(
+    task: Task, *, now_ms: int, where: str = "", width: int = sys.maxsize, with_launch: bool = True
+) -> list[str]:
     """Write all facts of a task beside its prompt, tool calls and answer; what does not apply is left out.
 
-    A fact that is longer than `width` goes on below its beginning.
+    A fact that is longer than `width` goes on below its beginning. Without `with_launch` it leaves out how the task was
+    started, which `launch_fact_lines` tells.
     """
+    facts = [*_facts(task, now_ms, where), *(_launch_facts(task) if with_launch else ())]
+    return _labelled(facts, width)
+
+
+def launch_fact_lines(task: Task, *, width: int = sys.maxsize) -> list[str]:
+    """Write how a task was started, as `task_fact_lines` writes other facts; nothing where that is not known."""
+    return _labelled(_launch_facts(task), width)
+
+
+def _labelled(facts: Iterable[tuple[str, str]], width: int) -> list[str]:
     lines: list[str] = []
-    for label, value in _facts(task, now_ms, where):
+    for label, value in facts:
         first, *following = wrap(printable(value), max(_LABEL, width - _LABEL))
         lines += [f"{label:<{_LABEL}}{first}", *(" " * _LABEL + line for line in following)]
     return lines
@@ -152,6 +165,9 @@ def _place(task: Task, where: str) -> Iterator[tuple[str, str]]:
         yield "served model", route.served_model
     if route.models_used:
         yield "models", ", then ".join(f"{one.model} ({one.why})" for one in route.models_used)
+
+
+def _launch_facts(task: Task) -> Iterator[tuple[str, str]]:
     if task.launch is not None:
         yield "launch", "\n".join(launch_lines(task.launch))
 

@@ -36,6 +36,7 @@ from ohm_subagents.views import (
     LiveTask,
     call_waits,
     concern_of,
+    launch_fact_lines,
     patient_tasks,
     said_last,
     task_envelope,
@@ -84,20 +85,25 @@ def _theme() -> Theme:
 
 
 async def tree(file: Path | None, task: Task, store: Store, config: OhmConfig) -> int:
-    """Print the facts, then the task as `ohm run` leaves it, or draws it while it works; last its answer, or what asks.
+    """Print the facts, the task as `ohm run` leaves it, or draws it while it works, its answer, how it was started.
+
+    Last is what asks.
 
     `file` is the ohm.json that was typed in place of the user's.
     """
     task = replace(task, activity=replace(task.activity, account=Accounts(store).of(task)))
     below = [*islice(_below(task.id, store, 1), _MOST_BELOW)]
     columns = width() if is_terminal() else sys.maxsize
-    facts = task_fact_lines(task, now_ms=system_clock(), where=owner_of(task, store), width=columns)
+    where = owner_of(task, store)
+    facts = task_fact_lines(task, now_ms=system_clock(), where=where, width=columns, with_launch=False)
     waits = call_waits(await store.history(task))
     lines = finished_lines(task, width=columns, theme=_theme(), below=below, waits=waits)
     print_styled("\n".join([*facts, "", *lines]))
     if task.is_terminal:
         _print_end(task, config, file)
-    elif is_terminal():
+    if launch := launch_fact_lines(task, width=columns):
+        print_styled("\n".join(["", *launch]))
+    if is_terminal() and not task.is_terminal:
         asking = (task, *(one.task for one in below))
         _tell_requests([(one, request) for one in asking for request in one.requests], file)
     is_patient = task.id in patient_tasks(one.task for one in below)
