@@ -26,6 +26,20 @@ def test_prompt_rows_and_answer_are_there_while_the_task_still_runs(ohm, ohm_pro
     assert screen.raw.rindex("\x1b[?25h") > screen.raw.rindex("\x1b[?25l")
 
 
+def test_without_a_keyboard_a_live_screen_says_at_the_start_that_nobody_is_asked(ohm_process) -> None:
+    with (
+        open(os.devnull, "rb") as nothing,
+        on_terminal(
+            ohm_process, "run", "finder", "answer", "--backend", "stage", columns=200, stdin=nothing.fileno()
+        ) as (screen, process),
+    ):
+        screen.wait_for_end()
+        assert process.wait(PATIENCE_S) == 0
+    first, *_ = screen.text.splitlines()
+    assert first.startswith("Standard input is no terminal: no keys are read, and nobody is asked here.")
+    assert "q stop" not in screen.text
+
+
 def test_an_answer_cannot_drive_the_terminal(ohm_process) -> None:
     with on_terminal(ohm_process, "run", "finder", "escape", "--backend", "stage") as (screen, process):
         screen.wait_for_end()

@@ -60,11 +60,13 @@ class Screen:
 
 
 @contextmanager
-def on_terminal(ohm, *arguments: str, rows: int = 30, columns: int = 80) -> Iterator[tuple[Screen, object]]:
+def on_terminal(
+    ohm, *arguments: str, rows: int = 30, columns: int = 80, stdin: int | None = None
+) -> Iterator[tuple[Screen, object]]:
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     try:
-        with ohm.start(*arguments, stdin=slave, stdout=slave, stderr=slave) as process:
+        with ohm.start(*arguments, stdin=slave if stdin is None else stdin, stdout=slave, stderr=slave) as process:
             os.close(slave)
             yield Screen(master), process
     finally:

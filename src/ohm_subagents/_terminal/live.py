@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import asynccontextmanager, nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from ohm_subagents._terminal.command import complain
 from ohm_subagents._terminal.prompts import Prompts, answered_here
 from ohm_subagents._terminal.signals import aborted_by_signal
 
@@ -17,6 +19,12 @@ if TYPE_CHECKING:
     from ohm_subagents import Ohm
     from ohm_subagents._plugins.suites.tool import ToolResult
     from ohm_subagents._terminal.board import Board
+
+
+_NO_KEYS: Final = (
+    "Standard input is no terminal: no keys are read, and nobody is asked here. What becomes of calls that rules ask "
+    "about is what subagents.requests.unattended says."
+)
 
 
 async def call_live(
@@ -61,6 +69,8 @@ async def watched(ohm: Ohm | None, board: Board | None) -> AsyncGenerator[None]:
         with answered:
             yield
         return
+    if ohm is not None and (sys.stdin is None or not sys.stdin.isatty()):  # pyright: ignore[reportUnnecessaryComparison]  None when the shell closed it
+        complain(_NO_KEYS)
     from ohm_subagents._terminal.display import drawn
     from ohm_subagents._terminal.keys import Keyboard, has_keyboard
 
