@@ -219,6 +219,23 @@ def test_whoever_leaves_a_task_of_another_process_keeps_what_was_drawn_and_it_go
 
 
 @pytest.mark.slow
+def test_a_follow_up_to_a_task_in_a_call_says_when_it_is_heard_and_if_it_never_is(ohm, ohm_process) -> None:
+    ohm.configure({"subagentBackend": "stage"})
+    with (
+        another_process(ohm.root / "config") as (task_id, _),
+        on_terminal(ohm_process, "wait", task_id) as (screen, _),
+    ):
+        screen.wait_for("q leave")
+        screen.type("s")
+        screen.wait_for("Send to Finder · p; ")
+        screen.type("Hurry up.\n")
+        screen.wait_for("Sent: Hurry up. · heard once read has ended")
+        ohm("cancel", task_id)
+        screen.wait_for_end()
+    assert '\nNot answered: "Hurry up.".\n' in screen.text
+
+
+@pytest.mark.slow
 def test_keys_of_a_task_that_is_followed_tell_the_commands_that_steer_it(ohm, ohm_process) -> None:
     ohm.configure({"subagentBackend": "stage"})
     with (

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+from pathlib import Path
 
 import pytest
 from screen import PATIENCE_S, on_terminal
@@ -28,7 +29,7 @@ def test_prompt_rows_and_answer_are_there_while_the_task_still_runs(ohm, ohm_pro
 
 def test_without_a_keyboard_a_live_screen_says_at_the_start_that_nobody_is_asked(ohm_process) -> None:
     with (
-        open(os.devnull, "rb") as nothing,
+        Path(os.devnull).open("rb") as nothing,
         on_terminal(
             ohm_process, "run", "finder", "answer", "--backend", "stage", columns=200, stdin=nothing.fileno()
         ) as (screen, process),

@@ -65,6 +65,8 @@ class Keyboard:
         self._wanted: str | None = None
         self._is_put_off = False
         """Ask nothing until the key for it is pressed."""
+        self.unanswered: list[str] = []
+        """The follow-ups that were typed, and that nothing has come of yet."""
         self._doomed: TaskId | None = None
         """The task that the next `x` cancels: the last key was `x` too, and was about it."""
 
@@ -184,15 +186,20 @@ class Keyboard:
                 complain(f"\nSend to {one_line(title)}; an empty line sends nothing:")
                 words = await typed_line(terminal)
         if words and words.strip():
-            self._board.note = f"Sent: {words.strip()}"
+            opened = task.activity.open_calls
+            heard = f" · heard once {one_line(opened[-1].tool)} has ended" if opened else ""
+            self._board.note = f"Sent: {words.strip()}{heard}"
             self._group.start_soon(self._sent, self._ohm, task.id, words.strip())
 
     async def _sent(self, ohm: Ohm, task_id: TaskId, words: str) -> None:
         handle = ohm.handle(task_id)
         if isinstance(handle, Handle):
+            self.unanswered.append(words)
             answer = await handle.send(words)
             if isinstance(answer, Err):
                 self._board.note = str(answer.err_value)
+            else:
+                self.unanswered.remove(words)
 
     def _cancel(self, doomed: TaskId | None) -> None:
         """Cancel the chosen task, and let the others go on; at the first time tell what that would cancel."""

@@ -11,6 +11,7 @@ import anyio
 from ohm_subagents._terminal.command import complain
 from ohm_subagents._terminal.prompts import Prompts, answered_here
 from ohm_subagents._terminal.signals import aborted_by_signal
+from ohm_subagents._views.cells import one_line
 
 if TYPE_CHECKING:
     import signal
@@ -86,3 +87,5 @@ async def watched(ohm: Ohm | None, board: Board | None) -> AsyncGenerator[None]:
             with nullcontext() if ohm is None else ohm.answering(prompts, by="terminal"):
                 yield
             group.cancel_scope.cancel()
+    for words in keyboard.unanswered:
+        complain(f'Not answered: "{one_line(words)}".')
