@@ -9,7 +9,7 @@ from ohm_subagents._lazy import lazy_names
 from ohm_subagents._views.projection import project_task as task_envelope
 
 if TYPE_CHECKING:
-    from ohm_subagents._views.account import account_now, remaining_text, total_line, used_text
+    from ohm_subagents._views.account import account_now, remaining_text, total_line, unpriced_text, used_text
     from ohm_subagents._views.answer import assistant_text, said_last
     from ohm_subagents._views.call_line import call_line
     from ohm_subagents._views.call_waits import CallWait, call_waits
@@ -144,6 +144,7 @@ __all__ = [
     "tool_rows",
     "total_line",
     "transcript_lines",
+    "unpriced_text",
     "used_text",
     "verified_line",
     "wrap",
@@ -153,7 +154,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "_views.account": "account_now remaining_text total_line used_text",
+        "_views.account": "account_now remaining_text total_line unpriced_text used_text",
         "_views.answer": "assistant_text said_last",
         "_views.call_line": "call_line",
         "_views.call_waits": "CallWait call_waits",

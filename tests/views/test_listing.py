@@ -9,14 +9,18 @@ from made_tasks import with_fields
 from ohm_subagents._views.listing import task_fact_lines, task_list_lines
 from ohm_subagents.contract import (
     Account,
+    AccountCharged,
     AnswerAwaited,
+    Budget,
     Diagnostic,
     DiagnosticRaised,
     ErrorCode,
     FileChanged,
     GuardTripped,
+    LaunchRecord,
     ListedTask,
     OhmError,
+    Remaining,
     Request,
     SessionId,
     TaskId,
@@ -26,6 +30,7 @@ from ohm_subagents.contract import (
     Usage,
     UsageAdded,
 )
+from ohm_subagents.views import PLAIN, LiveTask, task_block, unpriced_text
 
 READ = (ToolStarted(call_id="1", tool="read"), ToolEnded(call_id="1", tool="read", status="success"))
 SPENT = UsageAdded(usage=Usage(requests=2, input_tokens=900, output_tokens=100, cost_usd=Decimal("0.5")))
@@ -73,6 +78,22 @@ def test_what_a_task_used_counts_what_is_below_it_and_says_so(running) -> None:
     assert " · $0.7500 with below · 1 tool call · 1,000 tokens" in lines[1]
     unpriced = replace(ListedTask.of(running(*READ)), account=Account(below=Usage(tool_calls=2)))
     assert task_list_lines(unpriced, now_ms=9_000)[1].endswith(" · 3 tool calls with below")
+
+
+def test_a_cost_that_no_provider_has_told_is_said_to_be_unknown_with_what_is_counted(running) -> None:
+    asked = UsageAdded(usage=Usage(requests=1))
+    charged = AccountCharged(remaining=Remaining(cost_usd=Decimal("4.9599")))
+    launch = LaunchRecord(profile="finder", instructions="", backend="b", budget=Budget(cost_usd=Decimal(5)))
+    task = replace(running(asked, charged), launch=launch)
+    said = "cost unknown, counted as $0.0401"
+    assert facts(task)["usage"] == f"1 request · {said}"
+    assert f" · {said} · $4.9599 left" in task_block(LiveTask(task), now_ms=9_000, width=120, theme=PLAIN)[0]
+    listed = task_list_lines(ListedTask.of(task), now_ms=9_000, with_cost=True, unpriced=unpriced_text(task))
+    assert f" · 1 request · {said} · left: $4.9599" in listed[1]
+    assert unpriced_text(with_fields(task, parent=TaskId("task_0"))) == "cost unknown"
+    assert [unpriced_text(one) for one in (running(asked), running(asked, SPENT, charged), running(charged))] == [
+        ""
+    ] * 3
 
 
 def test_costs_take_as_many_lines_as_they_need_and_no_number_is_cut(succeeded) -> None:

@@ -100,6 +100,22 @@ def used_text(usage: Usage) -> str:
     return " · ".join([*parts, *([counted(usage.tool_calls, "tool call")] if usage.tool_calls else [])])
 
 
+def unpriced_text(task: Task) -> str:
+    """Say that the cost of a task is not known though money limits it, and if it is known how much is counted.
+
+    A provider that reports no usage is charged with what was reserved for its requests. Empty for any other task.
+    """
+    used, account, asked = task.activity.tree_usage, task.activity.account, task.assignment
+    left = None if account is None or account.remaining is None else account.remaining.cost_usd
+    if left is None or used.cost_usd is not None or not used.requests:
+        return ""
+    whole = None if task.launch is None else task.launch.budget.cost_usd
+    is_alone = asked.parent is None and asked.shares is None  # else others may have spent of it
+    if whole is None or whole <= left or not is_alone:
+        return "cost unknown"
+    return f"cost unknown, counted as {cost_text(whole - left)}"
+
+
 def remaining_text(account: Account | None, *, at_ms: int) -> str:
     """Write what is left of each budget of a task, in epoch milliseconds `at_ms`; empty where nothing limits it."""
     left = None if account is None else account.remaining
@@ -120,11 +136,12 @@ def remaining_parts(account: Account | None, *, at_ms: int) -> list[str]:
     return parts if wall_ms is None else [*parts, duration_text(wall_ms)]
 
 
-def cost_text_of(task: ListedTask, *, now_ms: int) -> str:
+def cost_text_of(task: ListedTask, *, now_ms: int, unpriced: str = "") -> str:
     """Write what a task used itself, with what is below it, and while it works what is left of its budgets."""
     own = used_text(task.usage) or "nothing used"
     used = own if task.tree_usage is task.usage else f"own: {own} · tree: {used_text(task.tree_usage)}"
     left = "" if task.is_terminal else remaining_text(task.account, at_ms=now_ms)
+    used = f"{used} · {unpriced}" if unpriced else used
     return f"{used} · left: {left}" if left else used
 
 

@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._views.account import cost_text_of, remaining_text, used_text
+from ohm_subagents._views.account import cost_text_of, remaining_text, unpriced_text, used_text
 from ohm_subagents._views.cells import fit, one_line, printable, wrap
 from ohm_subagents._views.changes import changes_text
 from ohm_subagents._views.launch import launch_lines
@@ -52,6 +52,7 @@ def task_list_lines(
     why: str = "",
     asking: Task | None = None,
     with_cost: bool = False,
+    unpriced: str = "",
     depth: int = 0,
     width: int = sys.maxsize,
     theme: Theme = PLAIN,
@@ -60,8 +61,8 @@ def task_list_lines(
 
     `short_id` is as much of its id as names it, `state` stands for the status, `concern` for its mark, `where` is the
     process that runs it, `why` its error, or what it does; `asking` is the task if it asks something, which then has
-    lines of its own. What it used is that of its tree. `with_cost` tells that in full, and what is left, in as many
-    lines as that needs. `depth` is the number of shown tasks that it is below. No number is cut.
+    lines of its own. What it used is that of its tree. `with_cost` tells that in full, in words what is `unpriced`,
+    and what is left, in as many lines as that needs. `depth` is the number of shown tasks that it is below. No number is cut.
     """
     taken_ms = elapsed_ms(task, now_ms=now_ms)
     facts = [age_text(now_ms - task.created_ms)]
@@ -71,7 +72,7 @@ def task_list_lines(
     cost, used = task.tree_usage.cost_usd, usage_parts(replace(task.tree_usage, cost_usd=None))
     below = "" if task.tree_usage is task.usage else " with below"
     if with_cost:
-        facts, used = [*facts, *cost_text_of(task, now_ms=now_ms).split(BETWEEN)], []
+        facts, used = [*facts, *cost_text_of(task, now_ms=now_ms, unpriced=unpriced).split(BETWEEN)], []
     elif cost is not None:
         facts += [cost_text(cost) + below]
     elif used:
@@ -129,7 +130,7 @@ def _facts(task: Task, now_ms: int, where: str) -> Iterator[tuple[str, str]]:
     yield "created", f"{instant_text(task.assignment.created_ms)}, {age_text(now_ms - task.assignment.created_ms)}"
     if task.started_ms is not None:
         yield "worked", f"{duration_text(elapsed_ms(task, now_ms=now_ms))} in {counted(len(task.runs), 'run')}"
-    if used := used_text(task.activity.usage):
+    if used := " · ".join(filter(None, [used_text(task.activity.usage), unpriced_text(task)])):
         yield "usage", used
     if task.activity.tree_usage is not task.activity.usage:
         yield "with below", used_text(task.activity.tree_usage)

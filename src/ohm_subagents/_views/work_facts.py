@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
-from ohm_subagents._views.account import remaining_parts
+from ohm_subagents._views.account import remaining_parts, unpriced_text
 from ohm_subagents._views.cells import one_line
 from ohm_subagents._views.quantities import clock_text, cost_text, counted
 from ohm_subagents._views.spans import span_cells
@@ -37,7 +37,7 @@ def work_facts(task: Task, *, now_ms: int, room: int, is_patient: bool, with_lef
     usage, account = task.activity.tree_usage, task.activity.account
     tokens = usage.input_tokens + usage.output_tokens
     texts = _todos(task)
-    texts += [] if usage.cost_usd is None else [cost_text(usage.cost_usd)]
+    texts += [*filter(None, [unpriced_text(task)])] if usage.cost_usd is None else [cost_text(usage.cost_usd)]
     texts += (
         [] if task.is_terminal or not with_left else [f"{left} left" for left in remaining_parts(account, at_ms=now_ms)]
     )

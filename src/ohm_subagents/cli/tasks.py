@@ -34,6 +34,7 @@ from ohm_subagents.views import (
     task_envelope,
     task_list_lines,
     total_line,
+    unpriced_text,
     wrap,
 )
 
@@ -137,6 +138,7 @@ def _print_listed(task: ListedTask, known: _Known, depth: int) -> None:
         where=owner_of(task, store),
         why=why,
         with_cost=with_cost,
+        unpriced="" if whole is None else unpriced_text(whole),
         depth=depth,
     )
     if is_terminal():
