@@ -62,7 +62,8 @@ def task_list_lines(
     `short_id` is as much of its id as names it, `state` stands for the status, `concern` for its mark, `where` is the
     process that runs it, `why` its error, or what it does; `asking` is the task if it asks something, which then has
     lines of its own. What it used is that of its tree. `with_cost` tells that in full, in words what is `unpriced`,
-    and what is left, in as many lines as that needs. `depth` is the number of shown tasks that it is below. No number is cut.
+    and what is left, in as many lines as that needs. `depth` is the number of shown tasks that it is below. No number
+    is cut.
     """
     taken_ms = elapsed_ms(task, now_ms=now_ms)
     facts = [age_text(now_ms - task.created_ms)]
