@@ -66,10 +66,7 @@ def task_list_lines(
     is cut.
     """
     taken_ms = elapsed_ms(task, now_ms=now_ms)
-    facts = [age_text(now_ms - task.created_ms)]
-    began_ms = task.started_ms
-    is_told = not task.is_terminal and began_ms is not None and began_ms - task.created_ms < _AT_ONCE_MS
-    facts += [duration_text(taken_ms)] if began_ms is not None and not is_told else []
+    facts = _times(task, taken_ms, now_ms)
     cost, used = task.tree_usage.cost_usd, usage_parts(replace(task.tree_usage, cost_usd=None))
     below = "" if task.tree_usage is task.usage else " with below"
     if with_cost:
@@ -93,6 +90,13 @@ def task_list_lines(
     if asking is not None:
         lines += asked_lines(asking, width=room, limit=_ASKED_LINES)
     return painted(head, width, theme), *(painted([("", margin + _INDENT), *line], width, theme) for line in lines)
+
+
+def _times(task: ListedTask, taken_ms: int, now_ms: int) -> list[str]:
+    """Return its age, and for how long it has worked, unless it works and that says the same."""
+    age, began_ms = age_text(now_ms - task.created_ms), task.started_ms
+    is_told = not task.is_terminal and began_ms is not None and began_ms - task.created_ms < _AT_ONCE_MS
+    return [age] if began_ms is None or is_told else [age, duration_text(taken_ms)]
 
 
 def _status_text(task: Task | ListedTask, where: str = "", state: str = "") -> str:
