@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from importlib import import_module
 from importlib.metadata import version as installed_version
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from sphinx.addnodes import pending_xref
     from sphinx.application import Sphinx
     from sphinx.environment import BuildEnvironment
+
+gc.set_threshold(100_000, 5, 1000)  # half of a build is the collector's time else, in trees that nobody has dropped yet
 
 project = "ohm-subagents"
 author = "The ohm-subagents authors"
