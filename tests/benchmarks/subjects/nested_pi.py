@@ -25,7 +25,7 @@ async def follow_up(version, mode="auto"):
                 "model": "fake/fake-1",
                 "store": "memory",
                 "sendToFinished": "resume",
-                "backends": {"interactive-shell": {"command": list(installed(version).command), "mode": mode}},
+                "backends": {"interactive-shell": {"command": list(installed(version).program), "mode": mode}},
             },
             "providers": {"fake": {"baseUrl": server.url, "models": ["fake-1"]}},
         }
