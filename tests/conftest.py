@@ -75,9 +75,12 @@ def pytest_configure(config):
     config.pluginmanager.register(rewriting)
 
 
-def pytest_xdist_auto_num_workers():
-    """One more than there are processors, four at most: while a test waits for a process, others work."""
-    return min(4, (os.cpu_count() or 1) + 1)
+def pytest_xdist_auto_num_workers(config):
+    """One more than there are processors, four at most: while a test waits for a process, others work.
+
+    The slow tests wait twice as much: two more.
+    """
+    return min(4, (os.cpu_count() or 1) + (1 if is_short(config) else 2))
 
 
 def has_room(place):
