@@ -22,6 +22,7 @@ from ohm_subagents.contract import (
     RouteResolved,
     RunEnded,
     RunStarted,
+    RunWait,
     Succeeded,
     TaskSettled,
     TextDelta,
@@ -62,9 +63,9 @@ def test_a_model_request_waits_until_it_goes_out_or_its_run_is_over():
     released = after(RunStarted(prompt="look"), held, RequestReleased())
     ended = after(RunStarted(prompt="look"), held, RunEnded(outcome=Cancelled(reason="Enough.")))
 
-    assert (waits.activity.held, waits.activity.resumed_ms) == (held, None)
-    assert (released.activity.held, released.activity.resumed_ms) == (None, 12)
-    assert ended.activity.held is None
+    assert waits.activity.wait == RunWait(held=held)
+    assert released.activity.wait == RunWait(over_ms=12)
+    assert ended.activity.wait == RunWait()
 
 
 def test_a_long_text_that_comes_in_short_pieces_is_kept_in_few():

@@ -43,8 +43,8 @@ def wait_lines(task: Task) -> list[list[Span]]:
         return [[("warning", _asks(one, task)), ("dim", _named(one))] for one in task.requests]
     if task.status == "queued":
         return [[("muted", queued_text())]]
-    if task.activity.held is not None:
-        return [[("warning", held_text(task.activity.held))]]
+    if task.activity.wait.held is not None:
+        return [[("warning", held_text(task.activity.wait.held))]]
     return []
 
 

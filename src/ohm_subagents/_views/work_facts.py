@@ -62,7 +62,7 @@ def quiet_ms(task: Task, *, now_ms: int) -> int:
 
     It is 0 too while the task asks, or its model request waits for a slot, a provider or a budget.
     """
-    if task.status != "running" or task.requests or task.activity.held:
+    if task.status != "running" or task.requests or task.activity.wait.held:
         return 0
     quiet = now_ms - (progress_at_ms(task) or now_ms)
     return quiet if quiet >= _QUIET_MS else 0
@@ -70,7 +70,7 @@ def quiet_ms(task: Task, *, now_ms: int) -> int:
 
 def progress_at_ms(task: Task) -> int | None:
     """Return when a task has last made progress or gone on after a wait; None before it has begun."""
-    times = (task.started_ms, task.activity.progress_ms, task.activity.resumed_ms)
+    times = (task.started_ms, task.activity.progress_ms, task.activity.wait.over_ms)
     return max((at_ms for at_ms in times if at_ms is not None), default=None)
 
 

@@ -120,6 +120,7 @@ from ohm_subagents.contract.requests import (
     Text,
 )
 from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.contract.run_wait import RunWait
 from ohm_subagents.contract.task import Assignment, Invocation, Route, Run, Status, Task, apply
 from ohm_subagents.contract.text import Redactor
 from ohm_subagents.contract.tool_ceiling import Delegation, ToolCeiling
@@ -240,6 +241,7 @@ __all__ = [
     "RunEnded",
     "RunEvent",
     "RunStarted",
+    "RunWait",
     "Scope",
     "Send",
     "SendReply",

@@ -25,6 +25,7 @@ from ohm_subagents.contract.events import (
 )
 from ohm_subagents.contract.feed import FeedRead
 from ohm_subagents.contract.profile import FINALIZE
+from ohm_subagents.contract.run_wait import NO_WAIT, RunWait
 from ohm_subagents.contract.usage import NOTHING_USED, ONE_TOOL_CALL, Usage
 from ohm_subagents.contract.workspace import WorkspaceKept
 
@@ -48,7 +49,23 @@ class OpenCall:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Activity:
+class Consumption:
+    """The usage of a task and of those below it, and the rest of its budgets."""
+
+    usage: Usage = NOTHING_USED
+    """The sum of what all model requests and tool calls of the task itself consumed."""
+    account: Account | None = None
+    """The usage of the tasks below it, and the rest of its budgets; None while there is neither."""
+
+    @property
+    def tree_usage(self) -> Usage:
+        """The usage of the task and of all tasks below it, at any depth."""
+        below = None if self.account is None else self.account.below
+        return self.usage if below is None else self.usage + below
+
+
+@dataclass(frozen=True, kw_only=True)
+class Activity(Consumption):
     """The reports of the backend so far, over all runs of a task."""
 
     max_events: int = MAX_EVENTS
@@ -69,28 +86,16 @@ class Activity:
     """The files written, in order of their first change; relative to the working directory where they lie in it."""
     workspace: WorkspaceKept | None = None
     """The changes to files of its own; None for a task that works on those of its parent, or has changed none."""
-    usage: Usage = NOTHING_USED
-    """The sum of what all model requests and tool calls of the task itself consumed."""
-    account: Account | None = None
-    """The usage of the tasks below it, and the rest of its budgets; None while there is neither."""
     progress_ms: int | None = None
     """The time of the backend's newest report, in epoch milliseconds."""
-    held: RequestHeld | None = None
-    """The model request that waits for a slot, a provider or a budget; None while none does."""
-    resumed_ms: int | None = None
-    """The time at which it went on after its newest wait, for such or for an answer, in epoch milliseconds."""
+    wait: RunWait = NO_WAIT
+    """The newest wait of a run."""
     checkpoint: str | None = None
     """The newest conversation state of the backend, in its own text format."""
     feed: FeedRead | None = None
     """The newest position in the feed of a backend that goes on without this process; None for any other."""
     finalized: Finalized | None = None
     """The answer that the newest run handed in, unless another tool was called after it."""
-
-    @property
-    def tree_usage(self) -> Usage:
-        """The usage of the task and of all tasks below it, at any depth."""
-        below = None if self.account is None else self.account.below
-        return self.usage if below is None else self.usage + below
 
 
 if TYPE_CHECKING:
@@ -168,16 +173,12 @@ def reported(activity: Activity, event: ActivityEvent, *, at_ms: int) -> Activit
         case Finalized():  # within its call: one that began since then has voided it
             return changed(activity, progress_ms=at_ms, finalized=_valid(event, activity.calls))
         case RequestHeld():
-            return changed(activity, held=event)
+            return changed(activity, wait=RunWait(held=event))
         case RequestReleased():
-            return changed(activity, held=None, resumed_ms=at_ms)
+            return changed(activity, wait=RunWait(over_ms=at_ms))
         case AgentEnded():
-            return changed(
-                activity,
-                progress_ms=at_ms,
-                events=(*activity.events, Recorded(at_ms=at_ms, event=event))[-activity.max_events :],
-                event_total=activity.event_total + 1,
-            )
+            events = (*activity.events, Recorded(at_ms=at_ms, event=event))[-activity.max_events :]
+            return changed(activity, progress_ms=at_ms, events=events, event_total=activity.event_total + 1)
 
 
 def charged(activity: Activity, event: AccountCharged) -> Activity:
@@ -194,7 +195,7 @@ def begun(activity: Activity) -> Activity:
 
 def run_ended(activity: Activity) -> Activity:
     """Return the activity when a run has ended: no call is open any more, and no request waits."""
-    return changed(activity, open_calls=(), held=None) if activity.open_calls or activity.held else activity
+    return changed(activity, open_calls=(), wait=NO_WAIT) if activity.open_calls or activity.wait.held else activity
 
 
 def settled_later(activity: Activity, event: object) -> Activity:

@@ -29,6 +29,7 @@ from ohm_subagents.contract.launch import LaunchRecord
 from ohm_subagents.contract.model_route import ModelSelected, RouteResolved
 from ohm_subagents.contract.outcome import Cancelled, Failed, Outcome, Succeeded
 from ohm_subagents.contract.requests import AnswerAwaited, AnswerGiven, Request, still_open
+from ohm_subagents.contract.run_wait import RunWait
 
 Status = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 Invocation = Literal["task-routed", "primary-tool"]
@@ -228,7 +229,7 @@ def apply(task: Task, event: Event, *, at_ms: int) -> Task:  # noqa: C901, PLR09
             return changed(task, updated_ms=at_ms, activity=changed(task.activity, feed=event))
         case AnswerAwaited() | AnswerGiven():
             is_over = isinstance(event, AnswerGiven)
-            activity = changed(task.activity, resumed_ms=at_ms) if is_over else task.activity
+            activity = changed(task.activity, wait=RunWait(over_ms=at_ms)) if is_over else task.activity
             return changed(task, updated_ms=at_ms, activity=activity, requests=still_open(task.requests, event))
         case AccountCharged():
             return changed(task, updated_ms=at_ms, activity=charged(task.activity, event))

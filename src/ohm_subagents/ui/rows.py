@@ -70,7 +70,7 @@ def used_by(tasks: Iterable[ListedTask]) -> Used:
 
 def work_of(task: Task, timeline: Timeline | None, children: Sequence[ListedTask], *, now_ms: int) -> Work:
     """Return how a task gets on; a settled one needs no timeline. One that waits for `children` is not stuck."""
-    is_waiting = task.activity.held is not None or task.id in patient_tasks(children)
+    is_waiting = task.activity.wait.held is not None or task.id in patient_tasks(children)
     is_busy = task.status == "running" and not is_waiting
     is_stuck = concern_of(task, now_ms=now_ms, is_patient=not is_busy) == "stuck"
     spans = [] if timeline is None else timeline.spans
@@ -82,7 +82,7 @@ def work_of(task: Task, timeline: Timeline | None, children: Sequence[ListedTask
         progress_ms=progress_at_ms(task) if is_busy else None,
         continues=continues and one_line(continues),
         follow_up="" if continues is None else one_line(task.assignment.prompt[:_ASKED_CHARS]),
-        waits_below=task.activity.held is None and _waits_below(task, spans, children),
+        waits_below=task.activity.wait.held is None and _waits_below(task, spans, children),
         is_stuck=is_stuck,
     )
 
