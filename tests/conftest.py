@@ -32,7 +32,7 @@ ROOM = 2**30
 ALLOCATED = 20_000
 """Objects after which the garbage collector looks: it would take a fifteenth of the time to look at modules again."""
 LONG_FIRST = ["remote", "store", "docs", "testing", "adapters", "cli", "mcp_server", "acp_server", "plugins", "app"]
-LONG_FIRST += ["backends", "suites"]
+LONG_FIRST += ["ui", "orchestrator", "workspaces", "backends", "suites"]
 
 
 # Where bytecode is not kept, as in many containers, each worker rewrites the assertions of all tests anew, and each
