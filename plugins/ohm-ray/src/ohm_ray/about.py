@@ -58,7 +58,7 @@ class About:
 
     def misfit(self, options: RayOptions, ours: Mapping[str, str]) -> OhmError | None:
         """Return the error of a program whose options, with the digests `ours`, are not those of the runner."""
-        others = [name for name, theirs in self.digests.items() - ours.items() if name in ours]
+        others = [name for name, theirs in self.digests.items() if theirs != ours.get(name, theirs)]
         if self.backend not in {"", options.run}:
             message = f"The pool '{options.pool}' runs '{self.backend}', not '{options.run}'."
         elif others:
