@@ -24,7 +24,7 @@ SCREENS = {
     ├── pause
     ├── ✓ read src/app.py · 12 lines
     ╰── So far: app.py
-  ✓ Delegate · Read the callers o… · 0s · 1 tool · line one
+  ✓ Delegate · Read the callers … · 0s · 1 tool · line one
   q stop · ↑↓ choose ▸ · Enter open · s send · x cancel""",
     60: """\
 1 running · 1 succeeded · 0s · 2 tool calls
@@ -32,7 +32,7 @@ SCREENS = {
     ├── pause
     ├── ✓ read src/app.py · 12 lines
     ╰── So far: app.py
-  ✓ Delegate · Read the ca… · 0s · 1 tool · line one
+  ✓ Delegate · Read the … · 0s · 1 tool · line one
   q stop · ↑↓ choose ▸ · Enter open · s send · x cancel""",
 }
 
