@@ -15,7 +15,7 @@ from ohm_subagents._views.cells import one_line
 
 if TYPE_CHECKING:
     import signal
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Iterable
 
     from ohm_subagents import Ohm
     from ohm_subagents._plugins.suites.tool import ToolResult
@@ -75,6 +75,7 @@ async def watched(ohm: Ohm | None, board: Board | None) -> AsyncGenerator[None]:
     from ohm_subagents._terminal.display import drawn
     from ohm_subagents._terminal.keys import Keyboard, has_keyboard
 
+    unanswered: Iterable[str] = ()
     with drawn(board.frame) as display:
         if not has_keyboard():
             with answered:
@@ -86,6 +87,7 @@ async def watched(ohm: Ohm | None, board: Board | None) -> AsyncGenerator[None]:
             prompts = Prompts(keyboard.lent_to_answer, keyboard.who_asks, has_way_back=True)
             with nullcontext() if ohm is None else ohm.answering(prompts, by="terminal"):
                 yield
+            unanswered = keyboard.unanswered
             group.cancel_scope.cancel()
-    for words in keyboard.unanswered:
+    for words in unanswered:
         complain(f'Not answered: "{one_line(words)}".')

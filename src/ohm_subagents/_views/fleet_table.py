@@ -13,7 +13,14 @@ from ohm_subagents._views.quantities import clock_text, cost_text, counted
 from ohm_subagents._views.spans import BETWEEN, painted
 from ohm_subagents._views.task_texts import STATUS_TOKENS, elapsed_ms
 from ohm_subagents._views.tree_order import in_tree
-from ohm_subagents._views.work_facts import CONCERN_MARKS, CONCERNS, amiss_text, concern_of, state_mark, state_text
+from ohm_subagents._views.work_facts import (
+    CONCERN_MARKS,
+    CONCERNS,
+    amiss_text,
+    concern_of,
+    state_mark,
+    state_text,
+)
 from ohm_subagents.contract.listed_task import ListedTask  # noqa: TC001  the types of a public record are read at run time
 from ohm_subagents.contract.task import Task  # noqa: TC001  likewise
 from ohm_subagents.contract.usage import NOTHING_USED
@@ -23,6 +30,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._views.spans import Span
     from ohm_subagents._views.theme import Theme
+    from ohm_subagents._views.work_facts import Concern
     from ohm_subagents.contract.ids import TaskId
 
 FleetSort = Literal["cost", "time", "tokens", "profile"]
@@ -118,7 +126,7 @@ def _sums(rows: Sequence[FleetRow], ids: Container[TaskId | None], now_ms: int) 
     patient = patient_tasks(row.task for row in rows)
     works = [(row.work, row.task.id in patient) for row in rows if row.work is not None]
     found = (concern_of(work, now_ms=now_ms, is_patient=is_patient) for work, is_patient in works)
-    amiss = amiss_text(Counter(concern for concern in found if concern is not None))
+    amiss = amiss_text(Counter(found))
     used = sum((row.task.tree_usage for row in rows if row.task.parent not in ids), NOTHING_USED)
     running = sum(row.task.status == "running" for row in rows)
     cost = "" if used.cost_usd is None else f" · {cost_text(used.cost_usd)} with all below"
@@ -130,7 +138,7 @@ def _work_lines(
 ) -> dict[TaskId, list[list[Span]]]:
     """Return what tasks do or ask, in `spare` lines at most; those that need somebody have the first ones."""
     live = [LiveTask(row.work, is_patient=row.task.id in patient) for row in rows if row.work is not None]
-    concerns = {one.task.id: concern for one in live if (concern := one.concern(now_ms=now_ms)) is not None}
+    concerns: dict[TaskId, Concern | None] = {one.task.id: one.concern(now_ms=now_ms) for one in live}
     awaited = awaited_tasks((row.task for row in rows), concerns)
     live = [one._replace(awaited=awaited.get(one.task.id)) for one in live]
     live.sort(key=lambda one: (*CONCERNS, None).index(one.concern(now_ms=now_ms)))

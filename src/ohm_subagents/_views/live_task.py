@@ -62,13 +62,13 @@ def patient_tasks(tasks: Iterable[Task | ListedTask]) -> frozenset[TaskId | None
 
 
 def awaited_tasks(
-    tasks: Iterable[Task | ListedTask], concerns: Mapping[TaskId, Concern]
+    tasks: Iterable[Task | ListedTask], concerns: Mapping[TaskId, Concern | None]
 ) -> dict[TaskId | None, Awaited]:
     """Return what those wait for that have started some of these tasks, by the id; `concerns` is what is amiss."""
     below: dict[TaskId | None, list[ListedTask]] = defaultdict(list)
     for one in (ListedTask.of(each) if isinstance(each, Task) else each for each in tasks):
         below[one.parent].append(one)
-    found = {}
+    found: dict[TaskId | None, Awaited] = {}
     for parent, children in below.items():
         going = [one for one in children if not one.is_terminal]
         amiss = Counter(concerns.get(one.id) for one in going)
@@ -82,6 +82,6 @@ def with_patience(tasks: Sequence[LiveTask], *, now_ms: int) -> list[LiveTask]:
     """Return tasks of which each knows whether it waits for others of them, and for how many."""
     patient = patient_tasks(one.task for one in tasks)
     known = [one._replace(is_patient=one.is_patient or one.task.id in patient) for one in tasks]
-    concerns = {one.task.id: concern for one in known if (concern := one.concern(now_ms=now_ms)) is not None}
+    concerns: dict[TaskId, Concern | None] = {one.task.id: one.concern(now_ms=now_ms) for one in known}
     awaited = awaited_tasks((one.task for one in known), concerns)
     return [one._replace(awaited=awaited.get(one.task.id)) for one in known]

@@ -118,8 +118,7 @@ def left_of(tasks: Sequence[LiveTask]) -> list[str]:
 def _counted(tasks: Sequence[LiveTask], now_ms: int) -> list[Span]:
     """Count tasks by status; of those that run, how many ask or are stuck."""
     counts = Counter(one.task.status for one in tasks)
-    concerns = Counter(concern for one in tasks if (concern := one.concern(now_ms=now_ms)) is not None)
-    amiss = amiss_text(concerns)
+    amiss = amiss_text(Counter(one.concern(now_ms=now_ms) for one in tasks))
     return [
         ("warning", f"{counts[status]} running ({amiss})")
         if status == "running" and amiss

@@ -84,7 +84,7 @@ def concern_of(task: Task, *, now_ms: int, is_patient: bool = False) -> Concern 
     return "stuck" if not is_patient and quiet_ms(task, now_ms=now_ms) else None
 
 
-def amiss_text(counts: Mapping[Concern, int]) -> str:
+def amiss_text(counts: Mapping[str | None, int]) -> str:
     """Write how many tasks ask or are stuck, as `1 asking, 2 stuck`; empty for none."""
     return ", ".join(f"{counts[concern]} {concern}" for concern in CONCERNS if counts.get(concern))
 

@@ -18,9 +18,10 @@ from ohm_subagents.workspaces.source import source_of
 from ohm_subagents.workspaces.view import View
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from ohm_subagents.workspaces.packing import Packed
     from ohm_subagents.workspaces.source import Source
 
 MAX_NEW_BYTES: Final = 2 * 2**30
@@ -86,7 +87,7 @@ async def tree_of(view: View, *, head: str | None) -> tuple[bytes, str]:
     if changes.files:
         await to_thread.run_sync(_refuse_much, view.source.top, changes.files)
         since_ns = time.time_ns()
-        packed = await packed_into(view, changes.files) if view.source.is_ours else {}
+        packed: Mapping[bytes, Packed] = await packed_into(view, changes.files) if view.source.is_ours else {}
         options = ("--add", "--remove", "--replace", "-z", "--stdin")
         await view.run("update-index", *options, stdin=_joined(changes.files - packed.keys()))
         await note_packed(view, packed, since_ns)
