@@ -3,6 +3,7 @@
 import gc
 import logging
 import sys
+from dataclasses import replace
 from decimal import Decimal
 
 import anyio
@@ -192,15 +193,16 @@ class TestShown:
         )
 
 
-async def test_what_is_left_is_in_the_list_with_costs_and_on_the_span(monkeypatch):
+async def test_what_is_left_is_on_the_span_and_while_the_task_works_in_the_list_with_costs(monkeypatch):
     spans, nest = RecordedSpans(monkeypatch), Nest(width=1)
     async with opened(ActingBackend(nest.act)) as nest.ohm:
         await nest.ohm.run("finder", "1", budget=Budget(requests=10, tokens=1000, cost_usd=2))
         listed = [one.unwrap() for one in nest.ohm.store.list(TaskQuery())]
 
-    (_, line), (_, plain) = (task_list_lines(listed[-1], now_ms=0, with_cost=cost) for cost in (True, False))
-    assert line.endswith(" · left: $1.0000 · 6 requests · 400 tokens · 999 tasks")
-    assert "left" not in plain
+    settled, at_work = listed[-1], replace(listed[-1], status="running", ended_ms=None)
+    told = [task_list_lines(one, now_ms=0, with_cost=cost)[1] for one in (at_work, settled) for cost in (True, False)]
+    assert told[0].endswith(" · left: $1.0000 · 6 requests · 400 tokens · 999 tasks")
+    assert ["left" in line for line in told] == [True, False, False, False]
     root = spans.named("invoke_agent finder")[-1].attributes
     left = {name.removeprefix("ohm.remaining."): root[name] for name in root if name.startswith("ohm.remaining.")}
     assert left == {"requests": 6, "tokens": 400, "cost_usd": 1.0, "spawns": 999}

@@ -5,7 +5,23 @@ from decimal import Decimal
 import pytest
 from store_tasks import Clock, Hand, TextDelta, opened
 
-from ohm_subagents.contract import AccountCharged, AnswerAwaited, Request, RequestHeld, ToolEnded, ToolStarted
+from ohm_subagents.contract import (
+    AccountCharged,
+    AnswerAwaited,
+    AnswerGiven,
+    Approve,
+    Budget,
+    Request,
+    RequestHeld,
+    RunEnded,
+    StartBudget,
+    Succeeded,
+    TaskSettled,
+    ToolEnded,
+    ToolStarted,
+    Usage,
+    UsageAdded,
+)
 from ohm_subagents.contract.account import Remaining
 from ohm_subagents.store import RetentionPolicy
 from ohm_subagents.ui.filters import Filters
@@ -101,6 +117,42 @@ async def test_of_a_budget_that_a_tree_shares_each_page_tells_what_its_root_has_
         "child": ("$0.4665 · 25 tasks", ""),
         "limited": ("$0.4665 · 25 tasks", "3 requests"),
     }
+
+
+async def test_a_task_tells_what_others_of_its_start_have_left_of_the_budget_and_nothing_once_it_has_settled(tmp_path):
+    clock = Clock()
+    shares = StartBudget(id="start_1", budget=Budget(cost_usd=Decimal(5)))
+    async with opened("sqlite", tmp_path, clock) as store:
+        hand = Hand(store, clock)
+        for name, spent in (("one", "0.50"), ("other", "1.25")):
+            task = hand.started(name, UsageAdded(usage=Usage(requests=1, cost_usd=Decimal(spent))), shares=shares)
+            task = hand.tell(task, left(cost_usd="4.50"))
+        await store.flush()
+        pictures = Pictures(store, clock)
+        at_work = (await pictures.picture("one")).unwrap()["left"]
+        hand.tell(task, RunEnded(outcome=Succeeded(), output="Done."), TaskSettled(outcome=Succeeded()))
+        await store.flush()
+        settled = (await pictures.picture("other")).unwrap()["left"]
+    assert (at_work, settled) == ("$3.2500", "")
+
+
+async def test_the_time_of_a_call_is_without_its_wait_for_an_answer(tmp_path):
+    clock = Clock()
+    async with opened("sqlite", tmp_path, clock) as store:
+        hand = Hand(store, clock)
+        task = hand.started("task_1", ToolStarted(call_id="c", tool="bash", args="{}"))
+        place = {"task_id": task.id, "session_id": task.session_id, "path": (task.id,), "profile": "finder"}
+        asked = Request(id="req_1", kind="tool", tool="bash", call_id="c", **place)
+        for later_ms, event in (
+            (100, AnswerAwaited(request=asked)),
+            (36_000, AnswerGiven(request_id="req_1", answer=Approve(), by="terminal")),
+            (200, ToolEnded(call_id="c", tool="bash", status="success", text="")),
+        ):
+            clock.now += later_ms
+            task = hand.tell(task, event)
+        await store.flush()
+        entries = (await Pictures(store, clock).transcript("task_1", 0)).unwrap()["entries"]
+    assert [entry["took_ms"] for entry in entries if entry["kind"] == "tool"] == [300]
 
 
 TREE = (("root", None), ("child", "root"), ("limited", "child"))

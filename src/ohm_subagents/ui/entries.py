@@ -65,6 +65,7 @@ class _Draft:
     chars: int = 0
     diff: list[str] | None = None
     took_ms: int | None = None
+    waited_ms: int = 0
     drawn: Entry | None = None
 
 
@@ -125,7 +126,7 @@ class Entries:
             case AnswerAwaited(request=request):
                 self._ask(request, at_ms)
             case AnswerGiven():
-                self._answered(event)
+                self._answered(event, at_ms)
             case GuardTripped(guard=guard, step=step, message=message):
                 status: SpanStatus = "failed" if step == "stop" else "warning"
                 self._new("guard", f"{guard}: {step}", at_ms, message, status=status)
@@ -197,7 +198,8 @@ class Entries:
         if isinstance(event, ToolEnded):
             del self._calls[event.call_id]
             ends: dict[str, SpanStatus] = {"success": "done", "error": "failed"}
-            draft.status, draft.took_ms = ends.get(event.status, "cancelled"), at_ms - draft.at_ms
+            draft.status = ends.get(event.status, "cancelled")
+            draft.took_ms = at_ms - draft.at_ms - draft.waited_ms
 
     def _ask(self, request: Request, at_ms: int) -> None:
         """Begin a request; the call that it is about waits until it is answered."""
@@ -207,13 +209,17 @@ class Entries:
         title = f"asks: {request_words(request, self._cwd)}"
         self._asked[request.id] = self._new("request", title, at_ms, "", status="asking"), call
 
-    def _answered(self, event: AnswerGiven) -> None:
+    def _answered(self, event: AnswerGiven, at_ms: int) -> None:
+        """End a request; the time until then is none in which the call that it is about has worked."""
         draft, call = self._asked.pop(event.request_id, (None, None))
-        if call is not None and call.status == "asking":
-            call.status, call.seq = "running", self._seq
-        if draft is not None:
-            self._extend(draft, answered_words(event.answer, event.by))
-            draft.status = status_of_answer(event)
+        if draft is None:
+            return
+        self._extend(draft, answered_words(event.answer, event.by))
+        draft.status = status_of_answer(event)
+        if call is not None:
+            call.waited_ms += at_ms - draft.at_ms
+            if call.status == "asking":
+                call.status, call.seq = "running", self._seq
 
     def _close(self, outcome: Outcome, at_ms: int) -> None:
         status = status_of(outcome)

@@ -9,13 +9,14 @@ from anyio.lowlevel import checkpoint
 from ohm_subagents.contract import Err, ErrorCode, OhmError, Ok
 from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.usage import NOTHING_USED
+from ohm_subagents.store import TaskQuery
 from ohm_subagents.ui.answers import CostLine, CostPage, ExportData, RowsChanged, TaskPage, TaskPicture, TranscriptPage
 from ohm_subagents.ui.readings import Readings
 from ohm_subagents.ui.registry import Registry, counts_of
-from ohm_subagents.ui.rows import asked_of, detail_of, left_of, own_left_of, row_of, used_by, used_of, work_of
+from ohm_subagents.ui.rows import asked_of, detail_of, own_left_of, row_of, used_by, used_of, work_of
 from ohm_subagents.ui.shapes import TreeRow, Work
 from ohm_subagents.ui.words import waited_words
-from ohm_subagents.views import cost_rows, one_line, queued_text
+from ohm_subagents.views import account_now, cost_rows, one_line, queued_text, remaining_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -179,11 +180,22 @@ class Pictures:
                 requests=sorted(asked, key=lambda one: one["asked_ms"]),
                 cost=used_by(in_order),
                 is_whole=len(near_it) == len(tree),
-                left=left_of(root, now_ms=self.now()),
+                left=await self._left(root),
                 own_left=own_left_of(listed, root, now_ms=self.now()),
                 now_ms=self.now(),
             )
         )
+
+    async def _left(self, root: ListedTask) -> str:
+        """Write what is left now of the budgets of a task that goes on, of which others of its start may have spent."""
+        if root.is_terminal:
+            return ""
+        (read,) = await self.readings.of(root)
+        if isinstance(read, Err):
+            return ""
+        found = () if root.start is None else self._store.list(TaskQuery(start=root.start))
+        together = [one.ok_value for one in found if isinstance(one, Ok)]
+        return remaining_text(account_now(read.ok_value.task, together=together), at_ms=self.now())
 
     def _tree_row(self, listed: ListedTask, work: Work) -> TreeRow:
         row = self._row_with(listed, work)

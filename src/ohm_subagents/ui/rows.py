@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.contract.account import Account, Remaining
@@ -148,22 +148,17 @@ def _failure(error: OhmError) -> Failure:
     return Failure(code=error.code, message=printable(error.message), advice=printable(error.advice))
 
 
-def left_of(task: ListedTask, *, now_ms: int) -> str:
-    """Write what is left of the budgets of a task."""
-    return remaining_text(task.account, at_ms=task.ended_ms or now_ms)
-
-
 def own_left_of(task: ListedTask, root: ListedTask, *, now_ms: int) -> str:
     """Write what is left of budgets that the task does not share with the root of its tree: less, or of another kind.
 
     What it knows of shared ones is older than what the root knows, and never less.
     """
     own, shared = (None if one.account is None else one.account.remaining for one in (task, root))
-    if own is None or task.id == root.id:
+    if own is None or task.id == root.id or task.is_terminal:
         return ""
     around = {} if shared is None else {name: getattr(shared, name) for name in _LEFT}
     less = {name: left for name in _LEFT if _is_less(left := getattr(own, name), around.get(name))}
-    return left_of(replace(task, account=Account(remaining=Remaining(**less))), now_ms=now_ms)
+    return remaining_text(Account(remaining=Remaining(**less)), at_ms=now_ms)
 
 
 def _is_less(left: Decimal | None, shared: Decimal | None) -> bool:
