@@ -67,6 +67,19 @@ async def test_runs_that_are_started_together_send_their_profile_and_their_instr
     assert size < len(to_json(largest["shared"])) + 1000 * len(largest["messages"])
 
 
+async def test_profiles_that_are_made_anew_for_each_run_are_sent_once_too():
+    async with watched(echoed) as (ohm, wires), anyio.create_task_group() as group:
+
+        async def one(number):
+            (await ohm.run("finder", f"say {number}", result_type=dict[str, int])).err()
+
+        for number in range(RUNS):
+            group.start_soon(one, number)
+    (largest,) = sorted(posts(wires), key=lambda post: len(post["messages"]))[-1:]
+    assert len(largest["messages"]) > 1
+    assert len(largest["shared"]) == 2
+
+
 async def test_a_runner_of_an_older_release_gets_each_run_whole():
     async with watched(echoed, versions=(1, 2)) as (ohm, wires):
         answers = await burst(ohm)

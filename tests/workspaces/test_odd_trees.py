@@ -130,6 +130,16 @@ def replaced(parent):
     return {"a", "b/c"}
 
 
+def linked(parent):
+    (parent / "d").mkdir()
+    write(parent / "d", b="a file\n", c="another\n")
+    git(parent, "add", "d")
+    git(parent, "commit", "-qm", "two")
+    (parent / "d").rename(parent.with_name("elsewhere"))
+    (parent / "d").symlink_to("../elsewhere")
+    return {"a", "d"}
+
+
 def shallow(parent):
     git(parent, "commit", "-q", "--allow-empty", "-m", "two")
     git(parent.parent, "clone", "-q", "--depth=1", f"file://{parent}", "shallow")
@@ -155,7 +165,7 @@ def sha256(parent):
 
 KINDS = [
     *(plain, detached, unborn, submodule, unfetched_submodule, nested, worktree, sparse, large_file_pointer, line_ends),
-    *(odd_names, links, unwatched, conflicted, replaced, shallow, packed, sha256),
+    *(odd_names, links, unwatched, conflicted, replaced, linked, shallow, packed, sha256),
 ]
 
 

@@ -198,3 +198,57 @@ async def test_whenever_a_process_is_killed_nothing_of_it_is_left_and_the_work_i
         assert [*root.glob("*/workspaces/clones/*")] == [], n
         assert fingerprint(parent) == before, n
     assert int(count) > 20
+
+
+async def test_a_task_begins_after_one_was_landed_beside_a_change_of_the_user(env, parent):
+    workspaces = workspaces_of(env).unwrap()
+    beginning = (await workspaces.begin(parent, "task_1")).unwrap()
+    async with workspaces.clone(beginning) as clone:
+        write(clone.unwrap().directory, a="by the task\n")
+        (await workspaces.keep_clone(beginning, clone.unwrap())).unwrap()
+    write(parent, b="by the user meanwhile\n")
+    assert (await Landings(workspaces).land(parent, "task_1")).unwrap().files == ("a",)
+    after = (await workspaces.begin(parent, "task_2")).unwrap()
+    async with workspaces.clone(after) as clone:
+        assert files(clone.unwrap().directory) == files(parent)
+
+
+async def test_a_directory_that_has_become_a_link_is_a_link_in_the_clone(env, parent, tmp_path):
+    workspaces = workspaces_of(env).unwrap()
+    for number in range(9):
+        write(parent / "folder", **{f"file {number}": f"{number}\n"})
+    (await workspaces.begin(parent, "task_1")).unwrap()
+    (parent / "folder").rename(tmp_path / "elsewhere")
+    (parent / "folder").symlink_to(tmp_path / "elsewhere")
+    beginning = (await workspaces.begin(parent, "task_2")).unwrap()
+    async with workspaces.clone(beginning) as clone:
+        here = clone.unwrap().directory
+        assert (here / "folder").readlink() == tmp_path / "elsewhere"
+        names = [{one.name for one in each.iterdir()} - {".git", "pipe"} for each in (here, parent)]
+        assert names[0] == names[1]
+
+
+async def test_processes_that_die_at_once_cost_time_and_no_file(env, parent, monkeypatch):
+    for number in range(400):
+        write(parent, **{f"{number:0>200}": f"{number}\n"})
+    workspaces = workspaces_of(env).unwrap()
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    beginning = (await workspaces.begin(parent, "task_1")).unwrap()
+    async with workspaces.clone(beginning) as clone:
+        assert files(clone.unwrap().directory) == files(parent)
+
+
+async def test_a_process_that_dies_with_its_files_made_costs_none(env, parent, monkeypatch):
+    monkeypatch.setattr(packed_files, "SETTLED_NS", 0)
+    workspaces = workspaces_of(env).unwrap()
+    (await workspaces.begin(parent, "task_1")).unwrap()
+    beginning = (await workspaces.begin(parent, "task_2")).unwrap()
+    done_elsewhere = parts._done_elsewhere
+
+    async def died(*given):
+        await done_elsewhere(*given)
+        return []
+
+    monkeypatch.setattr(parts, "_done_elsewhere", died)
+    async with workspaces.clone(beginning) as clone:
+        assert files(clone.unwrap().directory) == files(parent)

@@ -9,6 +9,7 @@ import anyio
 
 from ohm_subagents.cli.call import called
 from ohm_subagents.cli.follow import replayed
+from ohm_subagents.cli.reading import concerns_in
 from ohm_subagents.cli.run import opened
 from ohm_subagents.cli.task import STATE
 from ohm_subagents.commands import (
@@ -21,11 +22,10 @@ from ohm_subagents.commands import (
     print_json,
     print_refusal,
     print_text,
-    system_clock,
     with_config,
 )
 from ohm_subagents.contract import CommandRejected, Err
-from ohm_subagents.views import changes_text, concern_of, patient_tasks
+from ohm_subagents.views import changes_text
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -118,19 +118,19 @@ async def wait(task_ids: list[str], timeout_s: float | None, typed: Typed, *, is
             code = await called(ohm, board, "task", payload, about=about, as_json=typed.as_json, stops_work=False)
         newest = [now for task in tasks if (now := ohm.task(task.id)) is not None]
         if not typed.as_json:
-            _tell_unsettled(newest, typed)
+            _tell_unsettled(ohm, newest, typed)
         ended = [task.status for task in newest if task.is_terminal]
         is_done = bool(ended) if is_any else len(ended) == len(ids)
         return code or (SUCCESS if is_done and {*ended} == {"succeeded"} else TASK_FAILED)
 
 
-def _tell_unsettled(tasks: list[Task], typed: Typed) -> None:
+def _tell_unsettled(ohm: Ohm, tasks: list[Task], typed: Typed) -> None:
     """Tell what tasks ask and how to answer it, and how many others go on."""
-    patient, now_ms = patient_tasks(tasks), system_clock()
     for task, request in [(one, asked) for one in tasks for asked in one.requests]:
         complain(answer_hint(request, typed.config, task=task))
     others = [task for task in tasks if not task.is_terminal and not task.requests]
-    stuck = sum(concern_of(one, now_ms=now_ms, is_patient=one.id in patient) == "stuck" for one in others)
+    concerns = concerns_in(ohm.store) if others else {}
+    stuck = sum(concerns.get(one.id) == "stuck" for one in others)
     amiss = f" ({stuck} stuck)" if stuck else ""
     if len(others) == len(tasks) == 1:
         complain(f"Task '{others[0].id}' has not settled; it goes on.")

@@ -188,8 +188,8 @@ def charged(activity: Activity, event: AccountCharged) -> Activity:
 
 def begun(activity: Activity) -> Activity:
     """Return the activity when another run begins: nothing of the one before goes on."""
-    if activity.is_speaking or activity.finalized is not None or activity.feed is not None:
-        return changed(activity, is_speaking=False, finalized=None, feed=None)
+    if activity.is_speaking or activity.finalized or activity.feed or activity.wait is not NO_WAIT:
+        return changed(activity, is_speaking=False, finalized=None, feed=None, wait=NO_WAIT)
     return activity
 
 

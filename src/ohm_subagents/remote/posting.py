@@ -50,7 +50,8 @@ class _Common:
 
     def __init__(self) -> None:
         self._parts: list[JsonValue] = []
-        self._places: dict[int | str, tuple[int, int]] = {}
+        self._places: dict[int, tuple[int, int]] = {}
+        self._texts: dict[bytes, tuple[int, int]] = {}
         self._needed: list[int] = []
 
     def needed_by(self, count: int) -> tuple[JsonValue, ...]:
@@ -71,15 +72,17 @@ class _Common:
         return message, size
 
     def _place(self, part: JsonValue) -> tuple[int, int]:
-        """Return the place of a part, and its bytes if it has that already; equal profiles are the same object."""
-        key = part if isinstance(part, str) else id(part)
-        known = self._places.get(key)
+        """Return the place of a part, and its bytes if it has that already: the same object has, and an equal text."""
+        known = self._places.get(id(part))
         if known is not None:
             return known
-        place = len(self._parts)
+        text = to_json(part)
+        known = self._texts.get(text)
+        if known is not None:
+            return known
         self._parts.append(part)
-        self._places[key] = place, len(to_json(part))
-        return place, 0
+        known = self._texts[text] = self._places[id(part)] = len(self._parts) - 1, len(text)
+        return known[0], 0
 
 
 def _run_of(message: WireObject) -> tuple[WireObject | None, WireObject | None]:

@@ -169,6 +169,7 @@ class Depot:
             if n in made:
                 known[path] = (mode, oid, _facts(made[n]))
             else:
+                (clone / path).unlink(missing_ok=True)  # a process may have failed once it had made it
                 self.put(Version(mode, oid), clone / path)
         index.write_text(json.dumps(Known(tree, 0, known)))
 

@@ -9,6 +9,7 @@ import json
 import os
 import stat
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from ohm_subagents.workspaces.failure import WorkspaceError
@@ -48,16 +49,17 @@ def found_below(top: Path) -> dict[str, Facts]:
     within, folders, found = os.fsencode(top) + b"/", [b""], dict[str, Facts]()
     while folders:
         folder = folders.pop()
-        with os.scandir(within + folder) as entries:
+        with suppress(FileNotFoundError), os.scandir(within + folder) as entries:  # what is removed meanwhile is gone
             for entry in entries:
                 if entry.name.lower() in _SKIPPED:
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     folders.append(folder + entry.name + b"/")
                     continue
-                status = entry.stat(follow_symlinks=False)
-                if stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode):
-                    found[os.fsdecode(folder + entry.name)] = facts_of(status)
+                with suppress(FileNotFoundError):
+                    status = entry.stat(follow_symlinks=False)
+                    if stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode):
+                        found[os.fsdecode(folder + entry.name)] = facts_of(status)
     _refuse_much(top, sum(facts[-1] for facts in found.values()))
     return found
 

@@ -47,10 +47,12 @@ def pack_part(top: str, directory: str, paths: list[str]) -> list[Packed]:
     The pack, with its index, is in `directory` as files of any name. Raises OSError if one cannot be read or the
     pack cannot be written.
     """
-    within, packed = os.fsencode(top) + b"/", list[Packed]()
+    within, packed, folders = os.fsencode(top) + b"/", list[Packed](), {b"": True}
     pack = _Pack(directory, len(paths))
     try:
         for path in paths:
+            if not is_inside(within, os.fsencode(path).rpartition(b"/")[0], folders):
+                continue  # what is beyond a link is in another directory
             with suppress(FileNotFoundError, NotADirectoryError):
                 found = _packed(pack, within + os.fsencode(path))
                 if found is not None:
@@ -60,6 +62,24 @@ def pack_part(top: str, directory: str, paths: list[str]) -> list[Packed]:
         pack.forget()
         raise
     return packed
+
+
+def is_inside(within: bytes, folder: bytes, known: dict[bytes, bool]) -> bool:
+    """Return True if a folder and all above it are directories below `within`, and no links.
+
+    `known` has those that were looked at; it begins with `{b"": True}`.
+    """
+    found = known.get(folder)
+    if found is None:
+        found = is_inside(within, folder.rpartition(b"/")[0], known) and _is_directory(within + folder)
+        known[folder] = found
+    return found
+
+
+def _is_directory(folder: bytes) -> bool:
+    with suppress(OSError):
+        return stat.S_ISDIR(os.lstat(folder).st_mode)
+    return False
 
 
 def _packed(pack: _Pack, file: bytes) -> tuple[int, str, Facts] | None:

@@ -11,12 +11,15 @@ from typing import Final, TypeAlias, TypeVar
 import anyio
 from anyio import to_thread
 
+from ohm_subagents._config.env import process_env
 from ohm_subagents.workspaces import part as program
 
 PART: Final = 2000
 """Files for which another process is worth its start."""
 PROCESSES: Final = min(os.cpu_count() or 1, 8)
 """Processes that work at once. Threads would not do: half of the work is Python's."""
+_OF_PYTHON: Final = ("LD_LIBRARY_PATH",)
+"""The variables without which a Python may not start."""
 _Given = TypeVar("_Given")
 _Done = TypeVar("_Done")
 _Work: TypeAlias = Callable[[str, str, list[_Given]], list[_Done]]
@@ -51,9 +54,13 @@ def _attempted(work: _Work[_Given, _Done], one: str, other: str, part: list[_Giv
 async def _done_elsewhere(work: _Work[_Given, _Done], one: str, other: str, part: list[_Given]) -> list[_Done]:
     function = (f"{sys.modules[work.__module__].__file__}", work.__name__)
     command = (sys.executable, "-I", "-S", program.__file__, *function, f"{os.getpid()}")
+    found = process_env()
+    env = {name: found[name] for name in _OF_PYTHON if name in found}
     given = await to_thread.run_sync(json.dumps, (one, other, part))
+    written = b""
     try:
-        done = await anyio.run_process(command, input=given.encode(), check=False, env={}, start_new_session=True)
-    except OSError:
-        return []
-    return [] if done.returncode else await to_thread.run_sync(json.loads, done.stdout)
+        done = await anyio.run_process(command, input=given.encode(), check=False, env=env, start_new_session=True)
+        written = b"" if done.returncode else done.stdout
+    except* (OSError, anyio.BrokenResourceError):  # it has ended before it had read all
+        pass
+    return await to_thread.run_sync(json.loads, written) if written else []

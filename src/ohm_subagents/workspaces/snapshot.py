@@ -14,6 +14,7 @@ from anyio import to_thread
 from ohm_subagents._records import dataclass
 from ohm_subagents.workspaces.failure import WorkspaceError
 from ohm_subagents.workspaces.packed_files import note_packed, packed_into
+from ohm_subagents.workspaces.packing import is_inside
 from ohm_subagents.workspaces.source import source_of
 from ohm_subagents.workspaces.view import View
 
@@ -86,10 +87,13 @@ async def tree_of(view: View, *, head: str | None) -> tuple[bytes, str]:
     index, changes = await _changes(view)
     if changes.files:
         await to_thread.run_sync(_refuse_much, view.source.top, changes.files)
-        since_ns = time.time_ns()
-        packed: Mapping[bytes, Packed] = await packed_into(view, changes.files) if view.source.is_ours else {}
+        since_ns, gone = time.time_ns(), await to_thread.run_sync(_beyond_links, view.source.top, changes.files)
+        if gone:
+            await view.run("update-index", "--force-remove", "-z", "--stdin", stdin=_joined(gone))
+        files = changes.files - gone
+        packed: Mapping[bytes, Packed] = await packed_into(view, files) if view.source.is_ours else {}
         options = ("--add", "--remove", "--replace", "-z", "--stdin")
-        await view.run("update-index", *options, stdin=_joined(changes.files - packed.keys()))
+        await view.run("update-index", *options, stdin=_joined(files - packed.keys()))
         await note_packed(view, packed, since_ns)
     tree = (await view.run("write-tree")).line
     if view.source.is_ours:
@@ -148,6 +152,12 @@ def _nested_in(directory: Path) -> Source | None:
 
 def _there(top: Path, unwatched: Iterable[tuple[bytes, bytes]]) -> list[bytes]:
     return [path for tag, path in unwatched if tag not in b"Ss" or os.path.lexists(top / os.fsdecode(path))]
+
+
+def _beyond_links(top: Path, paths: Iterable[bytes]) -> set[bytes]:
+    """Return the files whose directory is gone, or a link now: git refuses to remove what is beyond one."""
+    within, folders = os.fsencode(top) + b"/", {b"": True}
+    return {path for path in paths if not is_inside(within, path.rpartition(b"/")[0], folders)}
 
 
 def _joined(paths: Iterable[bytes]) -> bytes:

@@ -94,7 +94,9 @@ class View:
         return os.path.exists(self.directory / "index")
 
     def keep_index(self) -> None:
-        """Let later views begin with the index of this one."""
+        """Let later views begin with the index of this one, unless its objects are gone by then."""
+        if self.objects != self.source.objects:
+            return
         new = self.source.git_dir / f"index.{token_hex(8)}"
         with suppress(FileNotFoundError):
             shutil.copy2(self.directory / "index", new)  # with its time, by which git knows what may have changed since

@@ -38,8 +38,9 @@ def profile_size(profile: Profile) -> int:
 
 def read_profile(fields: JsonValue) -> Profile | JsonValue:
     """Return the profile of its fields, the same object for the same fields; what is no profile as it came."""
-    if _newest and _newest[0][0] is fields:
-        return _newest[0][1]
+    for known, profile in _newest:
+        if known is fields:
+            return profile
     try:
         text = to_json(fields)
         found = _read.get(text)
