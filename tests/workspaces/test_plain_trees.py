@@ -252,3 +252,14 @@ async def test_a_process_that_dies_with_its_files_made_costs_none(env, parent, m
     monkeypatch.setattr(parts, "_done_elsewhere", died)
     async with workspaces.clone(beginning) as clone:
         assert files(clone.unwrap().directory) == files(parent)
+
+
+@pytest.mark.parametrize("damaged", [b"", b"[1", b"{}"])
+async def test_a_damaged_index_is_made_anew(env, parent, tmp_path, damaged):
+    workspaces = workspaces_of(env).unwrap()
+    (await workspaces.begin(parent, "task_1")).unwrap()
+    for index in tmp_path.glob("cache/*/workspaces/copies/*/index"):
+        index.write_bytes(damaged)
+    beginning = (await workspaces.begin(parent, "task_2")).unwrap()
+    async with workspaces.clone(beginning) as clone:
+        assert files(clone.unwrap().directory) == files(parent)

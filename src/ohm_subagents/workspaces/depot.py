@@ -176,7 +176,7 @@ class Depot:
     def _files(self, tree: str) -> dict[str, tuple[int, str]]:
         try:
             files: dict[str, tuple[int, str]] = json.loads((self._directory / "trees" / tree).read_bytes())
-        except FileNotFoundError:
+        except (FileNotFoundError, ValueError):  # it is damaged, as after a loss of power
             raise self._gone() from None
         return files
 

@@ -37,10 +37,10 @@ class Known(NamedTuple):
 
 
 def read_known(index: Path) -> Known:
-    """Return the files that an index knows; none where there is no index."""
+    """Return the files that an index knows; none where there is no index, or a damaged one."""
     try:
         return Known(*json.loads(index.read_bytes()))
-    except FileNotFoundError:
+    except (FileNotFoundError, TypeError, ValueError):
         return Known("", 0, {})
 
 
