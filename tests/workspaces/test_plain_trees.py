@@ -263,3 +263,19 @@ async def test_a_damaged_index_is_made_anew(env, parent, tmp_path, damaged):
     beginning = (await workspaces.begin(parent, "task_2")).unwrap()
     async with workspaces.clone(beginning) as clone:
         assert files(clone.unwrap().directory) == files(parent)
+
+
+async def test_a_copy_whose_work_cannot_be_kept_is_left_and_the_error_names_it(parent, tmp_path):
+    (tmp_path / "bin").mkdir()
+    env = {**HERMETIC, "PATH": f"{tmp_path / 'bin'}", "XDG_CACHE_HOME": f"{tmp_path / 'cache'}"}
+    workspaces = workspaces_of(env).unwrap()
+    beginning = (await workspaces.begin(parent, "task_1")).unwrap()
+    async with workspaces.clone(beginning) as clone:
+        write(clone.unwrap().directory, a="by the task\n")
+        for refs in tmp_path.glob("cache/*/workspaces/copies/*/refs"):
+            shutil.rmtree(refs)
+            refs.touch()
+        error = (await workspaces.keep_clone(beginning, clone.unwrap())).unwrap_err()
+    (left,) = tmp_path.glob("cache/*/workspaces/unkept/*")
+    assert error.advice == f"The files are left in '{left}'."
+    assert (left / "a").read_text() == "by the task\n"

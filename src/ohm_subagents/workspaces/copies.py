@@ -18,7 +18,7 @@ from ohm_subagents.workspaces.interruption import is_interrupted, landing_alone,
 from ohm_subagents.workspaces.patches import counted, patch
 from ohm_subagents.workspaces.places import directory_below, within
 from ohm_subagents.workspaces.source import source_of
-from ohm_subagents.workspaces.unkept import saved
+from ohm_subagents.workspaces.unkept import set_aside
 from ohm_subagents.workspaces.work import BASE, LANDED, Beginning, Parent, Work, landed_of_gone, ref_of, taken_over
 
 if TYPE_CHECKING:
@@ -72,8 +72,15 @@ class Copies(GitWorkspaces):
             depot.refer(ref_of(task), bundle.decode())
             kept = await to_thread.run_sync(_work_of, depot, task)
         except (WorkspaceError, OSError) as why:
-            return Err(await to_thread.run_sync(saved, self._root, task, bundle, why))
+            return Err(error_of(why))
         return Ok(kept) if kept is not None else Err(WorkspaceError(f"The work of task '{task}' is gone.").error)
+
+    async def keep_clone(self, beginning: Beginning, clone: OpenClone) -> Result[Work | None, OhmError]:
+        """Keep what was done in a copy, once; where that is impossible, the copy is left, and the error names it."""
+        kept = await super().keep_clone(beginning, clone)
+        if isinstance(kept, Err) and await to_thread.run_sync(os.path.lexists, clone.top):
+            return Err(await to_thread.run_sync(set_aside, self._root, beginning.task, clone.top, kept.err_value))
+        return kept
 
     async def diff(self, directory: Path, task: str) -> Result[bytes, OhmError]:
         """Return what a task has changed, as a patch; of files that are not text, that they differ."""

@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -100,7 +101,11 @@ class Depot:
 
     def refs(self) -> dict[str, str]:
         """Return all references of tasks, each with its tree."""
-        return {REFS + one.name: one.read_text() for one in (self._directory / "refs").iterdir()}
+        found = dict[str, str]()
+        for one in (self._directory / "refs").iterdir():
+            with suppress(FileNotFoundError):  # another task has just been forgotten
+                found[REFS + one.name] = one.read_text()
+        return found
 
     def kept(self, task: str) -> Kept:
         """Return the trees that are kept of a task."""
