@@ -9,8 +9,6 @@ from pydantic_core import to_json
 from remote_backends import Remotely
 
 from ohm_subagents import ErrorCode, Ohm
-from ohm_subagents.contract.wire import Post, dump, load_as
-from ohm_subagents.remote.posting import received
 from ohm_subagents.testing import HERMETIC, ShakyTransport
 
 pytestmark = pytest.mark.anyio
@@ -112,9 +110,3 @@ async def test_a_run_that_refers_to_what_its_post_does_not_share_ends_with_a_sen
         error = (await ohm.run("finder", "Is it?")).err_value
     assert error.code == ErrorCode.BACKEND_FAILED
     assert error.message == "The runner cannot read the run: It refers to part 1 of 1 that its post shares."
-
-
-async def test_a_message_that_refers_to_nothing_is_received_as_it_is():
-    message = {"version": 3, "kind": "cancel", "run_key": "k"}
-    post = load_as(Post, dump(Post(owner="o", incarnation="i", first=1, messages=(message,), shared=("part",))))
-    assert received(post, message) is message

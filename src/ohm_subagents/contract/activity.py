@@ -187,7 +187,7 @@ def charged(activity: Activity, event: AccountCharged) -> Activity:
 
 
 def begun(activity: Activity) -> Activity:
-    """Return the activity when another run begins: nothing of the one before goes on."""
+    """Return the activity when another run begins: what was said, handed in and waited for before is over."""
     if activity.is_speaking or activity.finalized or activity.feed or activity.wait is not NO_WAIT:
         return changed(activity, is_speaking=False, finalized=None, feed=None, wait=NO_WAIT)
     return activity

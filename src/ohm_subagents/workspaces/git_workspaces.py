@@ -223,7 +223,7 @@ class GitWorkspaces:
 
     @asynccontextmanager
     async def _viewed(self, directory: Path, *, writes: bool = True) -> AsyncGenerator[View]:
-        """Look at the repository of a directory; objects are kept only if the view writes."""
+        """Look at the repository of a directory; objects, and an index of ours, are kept only if the view writes."""
         async with private_directory(self._clones) as place:
             source = await self._source(directory)
             view = await View.opened(self._git, source, place / "view", objects=None if writes else place / "objects")

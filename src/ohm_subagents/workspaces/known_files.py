@@ -45,7 +45,7 @@ def read_known(index: Path) -> Known:
 
 
 def found_below(top: Path) -> dict[str, Facts]:
-    """Return the files and links below a directory. Directories `.git` are left out."""
+    """Return the files and links below a directory, without any `.git` and `.ohm-landing`, however they are written."""
     within, folders, found = os.fsencode(top) + b"/", [b""], dict[str, Facts]()
     while folders:
         folder = folders.pop()

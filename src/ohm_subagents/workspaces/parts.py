@@ -28,7 +28,7 @@ _Work: TypeAlias = Callable[[str, str, list[_Given]], list[_Done]]
 async def by_parts(work: _Work[_Given, _Done], one: str, other: str, given: list[_Given]) -> list[_Done]:
     """Return what is done to all, in any order, by a function whose module needs nothing but the standard library.
 
-    Nothing of a part that fails is among it.
+    Nothing of a part that fails is among it, though what that has written by then stays.
     """
     size = max(PART, len(given) // PROCESSES + 1)
     here, *others = [given[at : at + size] for at in range(0, len(given), size)] or [[]]
