@@ -562,6 +562,15 @@ def test_of_many_rows_only_those_in_sight_are_drawn(chromium, see, tmp_path):
         see(page.get_by_role("listitem").last).to_have_attribute("aria-posinset", "1621")
         see(page.get_by_role("listitem").last).to_contain_text("$")
         assert page.get_by_role("listitem").count() < 60
+        page.keyboard.press("j")
+        first = page.get_by_role("listitem").first
+        see(first).to_be_focused()
+        page.locator(".scroller").evaluate("(box) => { box.scrollTop = box.scrollHeight; }")
+        see(page.get_by_role("listitem").last).to_have_attribute("aria-posinset", "1621")
+        see(first).to_be_focused()
+        page.keyboard.press("j")
+        see(page.get_by_role("listitem").nth(1)).to_be_focused()
+        see(page.get_by_role("listitem").nth(1)).to_have_attribute("aria-posinset", "2")
         page.goto(f"{address.split('/?')[0]}/tasks/{start}")
         see(page.get_by_role("region", name="Tree and timeline")).to_contain_text("121 tasks")
         page.get_by_role("button", name="1 asking").click()

@@ -109,9 +109,9 @@ export class ListView {
 
   row(index) {
     const task = this.task(index);
-    const place = { role: "listitem", "aria-setsize": this.scroller.total, "aria-posinset": index + 1 };
+    const place = { role: "listitem", tabindex: "-1", "aria-setsize": this.scroller.total, "aria-posinset": index + 1 };
     if (!task) return node("div", { class: "row empty", ...place }, "…");
-    return node("div", { class: `row ${task.status}${task.below ? " leads" : ""}`, ...place, tabindex: "-1" },
+    return node("div", { class: `row ${task.status}${task.below ? " leads" : ""}`, ...place },
       mark(task),
       node("a", { class: "what", href: taskPath(task.id) },
         task.parent && node("span", { class: "below", "--depth": Math.min(task.depth, DEEPEST_SHOWN) }, "↳"), titled(task)),

@@ -1,4 +1,5 @@
-// Rows of one height, of which only those in sight are in the document: ten thousand are no more work than twenty.
+// Rows of one height, of which only those in sight, and the one with the focus, are in the document: ten thousand are no
+// more work than twenty.
 import { node } from "./dom.js";
 
 const SPARE = 6;
@@ -49,7 +50,7 @@ export class Scroller {
     this.rows.style.setProperty("--total", total);
     const [first, last] = this.sight, changed = [];
     for (const [index, row] of this.shown) {
-      if (index < first || index > last) continue;
+      if ((index < first || index > last) && (index !== focused || index >= total)) continue;
       const fresh = this.made(index);
       if (fresh.drawn === row.drawn) continue;
       const held = [...row.querySelectorAll(WITHIN)].indexOf(document.activeElement);
@@ -58,24 +59,30 @@ export class Scroller {
       this.shown.set(index, fresh);
       changed.push(fresh);
     }
-    this.place(changed);
+    this.place(changed, focused);
     if (focused >= 0 && this.focused < 0) this.shown.get(focused)?.focus({ preventScroll: true });
   }
 
-  /** Draw the rows that have come into sight, in their order, and drop those that have left it. */
-  place(changed = []) {
+  /** Draw the rows that have come into sight, in their order, and drop those that have left it, but the one with the focus. */
+  place(changed = [], kept = this.focused) {
     const [first, last] = this.sight;
+    const beside = kept >= 0 && kept < this.total && (kept < first || kept > last) ? [kept] : [];
     for (const [index, row] of this.shown) {
-      if (index >= first && index <= last) continue;
+      if ((index >= first && index <= last) || beside.includes(index)) continue;
       row.remove();
       this.shown.delete(index);
     }
-    for (let index = last; index >= first; index -= 1) {
-      if (this.shown.has(index)) continue;
-      const row = this.made(index);
-      this.shown.set(index, row);
-      changed.push(row);
-      this.rows.insertBefore(row, this.shown.get(index + 1) ?? null);
+    const wanted = Array.from({ length: Math.max(0, last - first + 1) }, (_, at) => first + at).concat(beside);
+    let after = null;
+    for (const index of wanted.sort((one, other) => other - one)) {
+      let row = this.shown.get(index);
+      if (!row) {
+        row = this.made(index);
+        this.shown.set(index, row);
+        changed.push(row);
+        this.rows.insertBefore(row, after);
+      }
+      after = row;
     }
     this.placed(changed);
   }
@@ -94,7 +101,7 @@ export class Scroller {
     const { height, box } = this, top = index * height;
     if (top < box.scrollTop) box.scrollTop = top;
     else if (top + height > box.scrollTop + box.clientHeight) box.scrollTop = top + height - box.clientHeight;
-    this.place();
+    this.place([], focus ? index : this.focused);
     if (focus) this.shown.get(index)?.focus({ preventScroll: box.scrollHeight > box.clientHeight });
   }
 
