@@ -28,6 +28,8 @@ from ohm_subagents.contract import (
     TaskId,
     TaskQueued,
     TaskSettled,
+    ToolEnded,
+    ToolStarted,
     apply,
 )
 from ohm_subagents.suite import ToolResult
@@ -121,6 +123,17 @@ def test_a_frame_tells_the_keys_that_there_are() -> None:
     assert board.frame(80, 24).splitlines()[-1] == "  q stop · Esc back · s send · x cancel"
     board.note = "It cannot\x1b[2J be resumed."
     assert board.frame(80, 24).splitlines()[-1] == "  It cannot be resumed."
+
+
+def test_when_a_follow_up_is_heard_is_told_until_that_call_has_ended() -> None:
+    board, task = board_of(1), queued_task("task_1")
+    for event in (RunStarted(prompt="p"), ToolStarted(call_id="call_1", tool="bash")):
+        board.notify(task := apply(task, event, at_ms=1), event)
+    board.note, board.heard_after = "Sent: Hurry up.", (task.id, task.activity.open_calls[-1])
+    assert board.frame(80, 24).splitlines()[-1] == "  Sent: Hurry up. · heard once bash has ended"
+    ended = ToolEnded(call_id="call_1", tool="bash", status="success")
+    board.notify(apply(task, ended, at_ms=2), ended)
+    assert board.frame(80, 24).splitlines()[-1] == "  Sent: Hurry up."
 
 
 @pytest.mark.anyio

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ohm_subagents._views.spans import Span
     from ohm_subagents._views.theme import Theme
     from ohm_subagents.contract import Event, Request, Task, TaskId
+    from ohm_subagents.contract.activity import OpenCall
 
 _THINKING_CHARS: Final = 400
 _MARGIN: Final = "  "
@@ -57,6 +58,8 @@ class Board:
         """The key that stops leaves the tasks, which go on: they are not of this command."""
         self.note = ""
         """A sentence in place of that, say about the last key."""
+        self.heard_after: tuple[TaskId, OpenCall] | None = None
+        """The call after whose end a task hears what was sent to it; the note says so until then."""
         self.chosen: TaskId | None = None
         """The task that keys are about."""
         self.is_open = False
@@ -174,13 +177,21 @@ class Board:
         """Return what is said below the tasks: a note, the keys, or without these how to answer the first that asks."""
         room = max(1, width - len(_MARGIN))
         if self.note:
-            return [("warning", line) for line in wrap(one_line(self.note), room)]
+            return [("warning", line) for line in wrap(one_line(f"{self.note}{self._heard_text()}"), room)]
         if self.has_keys:
             return [("dim", self._keys(tasks))]
         asked = next((one.task.requests[0] for one in tasks if one.task.requests), None)
         return (
             [] if asked is None else [("warning", line) for line in unbroken(answer_command(asked, self._config), room)]
         )
+
+    def _heard_text(self) -> str:
+        """Return when what was sent is heard, as long as that is to come."""
+        if self.heard_after is None:
+            return ""
+        task_id, call = self.heard_after
+        is_open = any(one.task.id == task_id and call in one.task.activity.open_calls for one in self.tasks)
+        return f" · heard once {one_line(call.tool)} has ended" if is_open else ""
 
     def _keys(self, tasks: Sequence[LiveTask]) -> str:
         shown = [one.task for one in tasks if not self.is_open or one.task.id == self.chosen]

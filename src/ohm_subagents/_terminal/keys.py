@@ -149,7 +149,8 @@ class Keyboard:
         return ""
 
     async def _obey(self, key: str) -> None:
-        board, board.note = self._board, ""
+        board = self._board
+        board.note, board.heard_after = "", None
         doomed, self._doomed = self._doomed, None
         match key:
             case "q":
@@ -187,8 +188,8 @@ class Keyboard:
                 words = await typed_line(terminal)
         if words and words.strip():
             opened = task.activity.open_calls
-            heard = f" · heard once {one_line(opened[-1].tool)} has ended" if opened else ""
-            self._board.note = f"Sent: {words.strip()}{heard}"
+            self._board.note = f"Sent: {words.strip()}"
+            self._board.heard_after = (task.id, opened[-1]) if opened else None
             self._group.start_soon(self._sent, self._ohm, task.id, words.strip())
 
     async def _sent(self, ohm: Ohm, task_id: TaskId, words: str) -> None:
@@ -197,7 +198,7 @@ class Keyboard:
             self.unanswered.append(words)
             answer = await handle.send(words)
             if isinstance(answer, Err):
-                self._board.note = str(answer.err_value)
+                self._board.note, self._doomed = str(answer.err_value), None  # the next `x` asks again
             else:
                 self.unanswered.remove(words)
 
