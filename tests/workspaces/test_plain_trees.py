@@ -10,8 +10,8 @@ import full_plain_disk
 import plain_owner
 import pytest
 from git_trees import fingerprint, git, write
+from plain_trees import environment, files, filled
 
-from ohm_subagents.testing import HERMETIC
 from ohm_subagents.workspaces import Landings, packed_files, parts, workspaces_of
 
 pytestmark = pytest.mark.anyio
@@ -25,38 +25,14 @@ def anyio_backend():
 
 @pytest.fixture(params=["with git", "without git"])
 def env(request, tmp_path):
-    (tmp_path / "bin").mkdir()
-    path = os.environ["PATH"] if request.param == "with git" else f"{tmp_path / 'bin'}"
-    return {**HERMETIC, "PATH": path, "XDG_CACHE_HOME": f"{tmp_path / 'cache'}"}
+    return environment(tmp_path, has_git=request.param == "with git")
 
 
 @pytest.fixture
 def parent(tmp_path, monkeypatch):
     monkeypatch.setattr(parts, "PART", 3)
     monkeypatch.setattr(parts, "PROCESSES", 3)
-    made = tmp_path / "parent"
-    (made / "folder" / "deep").mkdir(parents=True)
-    write(made, a="one\ntwo\n", b="two\n", run="#!/bin/sh\n", empty="", z="one\ntwo\n")
-    (made / "run").chmod(0o755)
-    (made / "empty too").touch()
-    (made / "folder" / "block").write_bytes(os.urandom(0xFFFF))
-    (made / "folder" / "deep" / "large").write_bytes(os.urandom(200_000))
-    (made / "folder" / os.fsdecode(b"\xff\n")).write_text("a name of any bytes\n")
-    (made / "link").symlink_to("folder/deep/large")
-    (made / "gone").symlink_to("nowhere")
-    os.mkfifo(made / "pipe")
-    return made
-
-
-def files(directory):
-    """The files and links below a directory: what is in them, and whether they may be run."""
-    paths = [one for one in directory.rglob("*") if ".git" not in one.parts and (one.is_symlink() or one.is_file())]
-    return {
-        f"{one.relative_to(directory)}": f"{one.readlink()}"
-        if one.is_symlink()
-        else (one.read_bytes(), bool(one.stat().st_mode & 0o100))
-        for one in paths
-    }
+    return filled(tmp_path / "parent")
 
 
 def put_back(file, text):
@@ -144,7 +120,7 @@ async def test_a_file_that_cannot_be_read_is_named(env, parent):
 
 
 async def test_where_most_of_what_is_kept_is_of_no_use_it_is_kept_no_longer(parent, tmp_path, monkeypatch):
-    env = {**HERMETIC, "PATH": f"{tmp_path}", "XDG_CACHE_HOME": f"{tmp_path / 'cache'}"}
+    env = environment(tmp_path, has_git=False)
     workspaces = workspaces_of(env).unwrap()
     large = parent / "folder" / "deep" / "large"
     sizes = []
@@ -254,20 +230,8 @@ async def test_a_process_that_dies_with_its_files_made_costs_none(env, parent, m
         assert files(clone.unwrap().directory) == files(parent)
 
 
-@pytest.mark.parametrize("damaged", [b"", b"[1", b"{}"])
-async def test_a_damaged_index_is_made_anew(env, parent, tmp_path, damaged):
-    workspaces = workspaces_of(env).unwrap()
-    (await workspaces.begin(parent, "task_1")).unwrap()
-    for index in tmp_path.glob("cache/*/workspaces/copies/*/index"):
-        index.write_bytes(damaged)
-    beginning = (await workspaces.begin(parent, "task_2")).unwrap()
-    async with workspaces.clone(beginning) as clone:
-        assert files(clone.unwrap().directory) == files(parent)
-
-
 async def test_a_copy_whose_work_cannot_be_kept_is_left_and_the_error_names_it(parent, tmp_path):
-    (tmp_path / "bin").mkdir()
-    env = {**HERMETIC, "PATH": f"{tmp_path / 'bin'}", "XDG_CACHE_HOME": f"{tmp_path / 'cache'}"}
+    env = environment(tmp_path, has_git=False)
     workspaces = workspaces_of(env).unwrap()
     beginning = (await workspaces.begin(parent, "task_1")).unwrap()
     async with workspaces.clone(beginning) as clone:

@@ -61,4 +61,4 @@ class Contents:
         for index in {*self._directory.glob("*.idx")} - self._looked_into:
             self._looked_into.add(index)
             pack = f"{index.with_suffix('.pack')}"
-            self._places |= {oid: (pack, at) for oid, at in places_in(index.read_bytes()).items()}
+            self._places |= {oid: (pack, at) for oid, at in places_in(f"{index}").items()}

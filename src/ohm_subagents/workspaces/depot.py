@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
@@ -59,7 +60,7 @@ class Depot:
         async with private_directory(self._drafts) as scratch:
             known, kept, new = await self._seen(top, self._index, scratch)
             self._size = known.size
-            if not new and len(kept) == len(known.files) and self._has(known.tree):
+            if not new and len(kept) == len(known.files) and await to_thread.run_sync(self._has, known.tree):
                 return known.tree
             settled = kept | {path: one for path, one in new.items() if is_settled(one[2], since_ns)}
             return await to_thread.run_sync(self._write, kept | new, settled, scratch)
@@ -179,18 +180,26 @@ class Depot:
         index.write_text(json.dumps(Known(tree, 0, known)))
 
     def _files(self, tree: str) -> dict[str, tuple[int, str]]:
-        try:
-            files: dict[str, tuple[int, str]] = json.loads((self._directory / "trees" / tree).read_bytes())
-        except (FileNotFoundError, ValueError):  # it is damaged, as after a loss of power
-            raise self._gone() from None
+        text = self._text(tree)
+        if not text:
+            raise self._gone()
+        files: dict[str, tuple[int, str]] = json.loads(text)
         return files
 
+    def _text(self, tree: str) -> bytes:
+        """Return what is written of a tree; nothing where that is not there, or damaged, as after a loss of power."""
+        try:
+            text = (self._directory / "trees" / tree).read_bytes() if tree else b""
+        except FileNotFoundError:
+            return b""
+        return text if _id(text) == tree else b""
+
     def _has(self, tree: str) -> bool:
-        return bool(tree) and os.path.lexists(self._directory / "trees" / tree)
+        return bool(self._text(tree))
 
     def _write_tree(self, entries: Mapping[str, Entry], scratch: Path) -> str:
         text = _text(entries)
-        tree = sha256(text).hexdigest()
+        tree = _id(text)
         if not self._has(tree):
             _move(text, scratch / "tree", self._directory / "trees" / tree)
         return tree
@@ -206,7 +215,10 @@ class Depot:
     def _chunks(self, version: Version) -> Iterator[bytes]:
         if not self._contents.has(version.oid):
             raise self._gone()
-        return self._contents.chunks(version.oid)
+        try:
+            yield from self._contents.chunks(version.oid)
+        except (OSError, zlib.error):
+            raise self._gone() from None
 
     def _gone(self) -> WorkspaceError:
         return WorkspaceError(f"The files of '{self.source.top}' as they were are not kept any more.")
@@ -215,7 +227,7 @@ class Depot:
 def tree_id(top: Path) -> str:
     """Return the id of the tree of the files below a directory, and keep nothing."""
     found = ((path, version_of(top / path)) for path in found_below(top))
-    return sha256(_text({path: (one.mode, one.oid) for path, one in found if one is not None})).hexdigest()
+    return _id(_text({path: (one.mode, one.oid) for path, one in found if one is not None}))
 
 
 def differing(one: Manifest, other: Manifest) -> list[bytes]:
@@ -225,6 +237,10 @@ def differing(one: Manifest, other: Manifest) -> list[bytes]:
 
 def _text(versions: Mapping[str, Sequence[Any]]) -> bytes:
     return json.dumps({path: versions[path][:2] for path in sorted(versions)}).encode()
+
+
+def _id(text: bytes) -> str:
+    return sha256(text).hexdigest()
 
 
 def _move(text: bytes, draft: Path, file: Path) -> None:

@@ -18,6 +18,7 @@ from ohm_subagents._config.env import cache_dir
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.workspaces.clone import PLAINLY, Clone, OpenClone, bundled, unpacked
+from ohm_subagents.workspaces.damaged import forget_damaged
 from ohm_subagents.workspaces.failure import WorkspaceError, error_of
 from ohm_subagents.workspaces.git import Git
 from ohm_subagents.workspaces.included import include
@@ -29,7 +30,17 @@ from ohm_subagents.workspaces.snapshot import committed, head_of
 from ohm_subagents.workspaces.source import Source, is_repository, source_of
 from ohm_subagents.workspaces.unkept import saved, set_aside
 from ohm_subagents.workspaces.view import View
-from ohm_subagents.workspaces.work import BASE, Beginning, Parent, Work, forget_landed, ref_of, take_over, work_of
+from ohm_subagents.workspaces.work import (
+    BASE,
+    Beginning,
+    Parent,
+    Work,
+    forget_landed,
+    kept_of,
+    ref_of,
+    take_over,
+    work_of,
+)
 
 
 class GitWorkspaces:
@@ -65,6 +76,7 @@ class GitWorkspaces:
         ref = ref_of(task)
         try:
             await self._sweep()
+            await to_thread.run_sync(forget_damaged, await self._source(directory))
             async with self._viewed(directory) as view:
                 parent = await seen(view)
                 await forget_landed(view, parent.kept, is_gone)
@@ -91,12 +103,11 @@ class GitWorkspaces:
 
     async def keep(self, directory: Path, task: str, bundle: bytes) -> Result[Work, OhmError]:
         """Keep the work that a clone returned. Where that is impossible, the error names a file that has the bundle."""
-        ref = ref_of(task)
         try:
             async with self._viewed(directory) as view:
                 file = view.directory / "bundle"
                 await to_thread.run_sync(file.write_bytes, bundle)
-                await view.run("fetch", *PLAINLY, f"{file}", f"+HEAD:{ref}")
+                await view.run("fetch", *PLAINLY, f"{file}", f"+HEAD:{ref_of(task)}")
                 kept = await work_of(view, task)
         except (WorkspaceError, OSError) as why:
             return Err(await to_thread.run_sync(saved, self._root, task, bundle, why))
@@ -127,7 +138,7 @@ class GitWorkspaces:
         try:
             await self._sweep()
             async with self._viewed(directory) as view:
-                if await view.commit(ref) is None:
+                if (await kept_of(view, task)).work is None:
                     return Ok(b"")
                 return Ok((await view.run("diff", *_PATCH, ref + BASE, ref, "--")).stdout)
         except (WorkspaceError, OSError) as why:
@@ -143,11 +154,10 @@ class GitWorkspaces:
 
     async def forget(self, directory: Path, task: str) -> Result[None, OhmError]:
         """Remove what a task began with if it has changed nothing."""
-        ref = ref_of(task)
         try:
             async with self._viewed(directory) as view:
-                if await view.commit(ref) is None:
-                    await view.run("update-ref", "--no-deref", "-d", ref + BASE)
+                if (await kept_of(view, task)).work is None:
+                    await view.run("update-ref", "--no-deref", "-d", ref_of(task) + BASE)
         except (WorkspaceError, OSError) as why:
             return Err(error_of(why))
         return Ok(None)

@@ -64,10 +64,9 @@ def is_settled(facts: Facts, since_ns: int) -> bool:
 def place_packs(scratch: Path, packs: Path) -> None:
     """Move packs that have anything new to where they are read, each before its index, named by what is in it."""
     packs.mkdir(parents=True, exist_ok=True)
-    kept = {oid for index in packs.glob("*.idx") for oid in places_in(index.read_bytes())}
+    kept = {oid for index in packs.glob("*.idx") for oid in places_in(f"{index}")}
     for index in scratch.glob("*.idx"):
-        listed = index.read_bytes()
-        if not kept.issuperset(places_in(listed)):
-            name = f"pack-{listed[-20:].hex()}"
+        if not kept.issuperset(places_in(f"{index}")):
+            name = f"pack-{index.read_bytes()[-20:].hex()}"
             index.with_suffix(".pack").replace(packs / f"{name}.pack")
             index.replace(packs / f"{name}.idx")

@@ -27,6 +27,7 @@ _BLOCK = struct.Struct("<BHH")
 _HEAD = struct.Struct(">4sII")
 _PLACE = struct.Struct(">I20s")
 _FAN = 256 * 4
+_SUM = 20
 _LATER = b"\xfftOc"
 
 Facts = list[int]
@@ -201,17 +202,38 @@ def _index(places: dict[bytes, int], trailer: bytes) -> bytes:
     return index + hashlib.sha1(index).digest()  # noqa: S324  git's own
 
 
-def places_in(index: bytes) -> dict[str, int]:
-    """Return where each content of a pack begins, by its index; nothing for an index that git has written."""
-    return {} if index.startswith(_LATER) else {oid.hex(): at for at, oid in _PLACE.iter_unpack(index[_FAN:-40])}
+def whole_index(index: str) -> bytes:
+    """Return an index as it was written; nothing if it is damaged, or its pack does not end as it did.
+
+    No content is read for that: a loss of power or a full disk cuts files off.
+    """
+    try:
+        with open(index, "rb") as file, open(f"{index.removesuffix('.idx')}.pack", "rb") as pack:  # noqa: PTH123  as above
+            listed = file.read()
+            pack.seek(-_SUM, os.SEEK_END)
+            is_same = pack.read() == listed[-2 * _SUM : -_SUM]
+    except OSError:
+        return b""
+    is_same &= hashlib.sha1(listed[:-_SUM]).digest() == listed[-_SUM:]  # noqa: S324  git's own
+    return listed if is_same else b""
+
+
+def places_in(index: str) -> dict[str, int]:
+    """Return where each content of a pack begins, by its index; nothing for one that is damaged, or that git wrote."""
+    listed = whole_index(index)
+    ours = b"" if listed.startswith(_LATER) else listed[_FAN : -2 * _SUM]
+    return {oid.hex(): at for at, oid in _PLACE.iter_unpack(ours)}
 
 
 def read_packed(pack: str, at: int) -> Iterator[bytes]:
-    """Yield the content that begins there in a pack."""
+    """Yield the content that begins there in a pack. Raises `OSError` or `zlib.error` if it is damaged."""
     with open(pack, "rb") as file:  # noqa: PTH123  as above
         file.seek(at)
-        while file.read(1)[0] & 128:
+        while file.read(1) > b"\x7f":
             pass
         stored = zlib.decompressobj()
-        while not stored.eof and (chunk := file.read(_CHUNK)):
+        while not stored.eof:
+            chunk = file.read(_CHUNK)
+            if not chunk:
+                raise zlib.error("it is cut off")
             yield stored.decompress(chunk)
