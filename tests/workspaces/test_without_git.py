@@ -11,7 +11,7 @@ from git_trees import fingerprint, repository, write
 
 from ohm_subagents import Ohm
 from ohm_subagents.testing import HERMETIC
-from ohm_subagents.workspaces import Landings, workspaces_of
+from ohm_subagents.workspaces import GitWorkspaces, Landings, workspaces_of
 
 pytestmark = pytest.mark.anyio
 
@@ -185,7 +185,5 @@ async def test_a_landing_that_is_killed_is_taken_back_or_made_by_the_next_look(e
 
 
 async def test_a_runner_gets_no_files_and_that_is_said(env, parent):
-    workspaces = workspaces_of(env).unwrap()
-    beginning = (await workspaces.begin(parent, "task_1")).unwrap()
-    error = (await workspaces.bundle(beginning)).unwrap_err()
-    assert f"{error}" == "git is not installed. Install it: files travel to a runner as a bundle of git."
+    error = (await GitWorkspaces.of(env).unwrap().begin(parent, "task_1")).unwrap_err()
+    assert f"{error}" == "git is not installed. Install it: a workspace of its own is a clone."

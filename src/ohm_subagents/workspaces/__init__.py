@@ -11,6 +11,7 @@ from ohm_subagents.workspaces.choice import workspaces_of
 from ohm_subagents.workspaces.clone import OpenClone
 from ohm_subagents.workspaces.git_workspaces import GitWorkspaces
 from ohm_subagents.workspaces.landings import Landings
+from ohm_subagents.workspaces.task_workspaces import TaskWorkspaces
 from ohm_subagents.workspaces.work import Beginning, Parent, Work, ref_of
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Landings",
     "OpenClone",
     "Parent",
+    "TaskWorkspaces",
     "Work",
     "ref_of",
     "workspaces_of",

@@ -116,7 +116,7 @@ class OpenClone:
         self._work = work
 
     async def work(self) -> Result[bytes, OhmError]:
-        """Return once, as a git bundle, what was done to the files; nothing where none differs from the beginning."""
+        """Return once what was done to the files, for `keep`; nothing where none differs from the beginning."""
         try:
             return Ok(await self._work())
         except (WorkspaceError, OSError) as why:

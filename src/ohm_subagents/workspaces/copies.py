@@ -13,11 +13,11 @@ from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.workspaces.clone import OpenClone
 from ohm_subagents.workspaces.depot import Depot, differing, tree_id
 from ohm_subagents.workspaces.failure import WorkspaceError, error_of
-from ohm_subagents.workspaces.git_workspaces import GitWorkspaces
 from ohm_subagents.workspaces.interruption import is_interrupted, landing_alone, mended
 from ohm_subagents.workspaces.patches import counted, patch
 from ohm_subagents.workspaces.places import directory_below, within
 from ohm_subagents.workspaces.source import source_of
+from ohm_subagents.workspaces.task_workspaces import TaskWorkspaces
 from ohm_subagents.workspaces.unkept import set_aside
 from ohm_subagents.workspaces.work import BASE, LANDED, Beginning, Parent, Work, landed_of_gone, ref_of, taken_over
 
@@ -27,14 +27,11 @@ if TYPE_CHECKING:
 
     from ohm_subagents.contract.errors import OhmError
 
-_NO_BUNDLE: Final = WorkspaceError("git is not installed.", "Install it: files travel to a runner as a bundle of git.")
-
-
 _INDEX: Final = "index.json"
 """Beside a copy: what its files were when it was made."""
 
 
-class Copies(GitWorkspaces):
+class Copies(TaskWorkspaces):
     """Makes copies of directories for tasks, and keeps what the tasks do to them below the user's cache.
 
     A tree is what a commit is with git, and the whole directory is in it: nobody reads `.gitignore`.
@@ -46,7 +43,7 @@ class Copies(GitWorkspaces):
         """Keep the files of a directory as they are, as with git."""
         try:
             await self._sweep()
-            async with self.alone(directory) as depot:
+            async with self._alone(directory) as depot:
                 refs = await to_thread.run_sync(depot.refs)
                 gone = landed_of_gone(refs, is_gone)
                 parent = await _seen(depot, gone)
@@ -61,15 +58,11 @@ class Copies(GitWorkspaces):
         commit = commit or parent.tree
         return Ok(Beginning(task=task, directory=directory, within=below, commit=commit, parent=parent))
 
-    async def bundle(self, beginning: Beginning) -> Result[bytes, OhmError]:
-        """Return why there is none."""
-        return Err(_NO_BUNDLE.error)
-
-    async def keep(self, directory: Path, task: str, bundle: bytes) -> Result[Work, OhmError]:
-        """Keep the tree of a copy."""
+    async def keep(self, directory: Path, task: str, work: bytes) -> Result[Work, OhmError]:
+        """Keep the tree that a copy returned, by its id."""
         try:
             depot = await self._depot(directory)
-            depot.refer(ref_of(task), bundle.decode())
+            depot.refer(ref_of(task), work.decode())
             kept = await to_thread.run_sync(_work_of, depot, task)
         except (WorkspaceError, OSError) as why:
             return Err(error_of(why))
@@ -120,12 +113,7 @@ class Copies(GitWorkspaces):
             return [f"its files ({error_of(why).message.rstrip('.')})"]
 
     @asynccontextmanager
-    async def clone_of(self, bundle: bytes, within: str) -> AsyncGenerator[Result[OpenClone, OhmError]]:
-        """Return why there is none."""
-        yield Err(_NO_BUNDLE.error)
-
-    @asynccontextmanager
-    async def alone(self, directory: Path) -> AsyncGenerator[Depot]:
+    async def _alone(self, directory: Path) -> AsyncGenerator[Depot]:
         """Keep others out, and finish or take back a landing that was interrupted."""
         depot = await self._depot(directory)
         async with landing_alone(depot.source):
@@ -133,21 +121,11 @@ class Copies(GitWorkspaces):
                 await mended(depot)
             yield depot
 
-    async def _opened(
-        self, place: Result[Path, OhmError], within: str, begun: Beginning | bytes
-    ) -> Result[OpenClone, OhmError]:
-        if isinstance(place, Err):
-            return place
-        if not isinstance(begun, Beginning):
-            return Err(_NO_BUNDLE.error)
-        top = place.ok_value / "tree"
-        try:
-            depot = await self._depot(begun.directory)
-            await depot.write_out(begun.commit, top, place.ok_value / _INDEX)
-            directory = await to_thread.run_sync(directory_below, top, within)
-        except (WorkspaceError, OSError) as why:
-            return Err(error_of(why))
-        return Ok(OpenClone(top, directory, await self._work_left(begun, place.ok_value)))
+    async def _made(self, beginning: Beginning, place: Path) -> OpenClone:
+        top, depot = place / "tree", await self._depot(beginning.directory)
+        await depot.write_out(beginning.commit, top, place / _INDEX)
+        directory = await to_thread.run_sync(directory_below, top, beginning.within)
+        return OpenClone(top, directory, await self._work_left(beginning, place))
 
     async def _kept(self, directory: Path, task: str) -> Work | None:
         depot = await self._depot(directory)

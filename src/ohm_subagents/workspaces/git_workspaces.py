@@ -1,20 +1,17 @@
-"""The workspaces of tasks: what a directory was when a task began, a clone to work in, and the way back."""
+"""Workspaces by git: what a directory was when a task began, and what a task did, in references of its repository."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-import anyio
 from anyio import to_thread
 
-from ohm_subagents._concurrency.file_lock import try_hold
-from ohm_subagents._config.env import cache_dir
 from ohm_subagents.contract.errors import OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.workspaces.clone import PLAINLY, Clone, OpenClone, bundled, unpacked
@@ -23,12 +20,12 @@ from ohm_subagents.workspaces.failure import WorkspaceError, error_of
 from ohm_subagents.workspaces.git import Git
 from ohm_subagents.workspaces.included import include
 from ohm_subagents.workspaces.interruption import is_interrupted, landing_alone, mended
-from ohm_subagents.workspaces.notes import read_note, write_note
 from ohm_subagents.workspaces.parent import changes, seen
-from ohm_subagents.workspaces.places import directory_below, make_directory, private_directory, remove, within
+from ohm_subagents.workspaces.places import directory_below, make_directory, private_directory, within
 from ohm_subagents.workspaces.snapshot import committed, head_of
 from ohm_subagents.workspaces.source import Source, is_repository, source_of
-from ohm_subagents.workspaces.unkept import saved, set_aside
+from ohm_subagents.workspaces.task_workspaces import TaskWorkspaces, root_of
+from ohm_subagents.workspaces.unkept import saved
 from ohm_subagents.workspaces.view import View
 from ohm_subagents.workspaces.work import (
     BASE,
@@ -43,36 +40,29 @@ from ohm_subagents.workspaces.work import (
 )
 
 
-class GitWorkspaces:
+class GitWorkspaces(TaskWorkspaces):
     """Makes clones of directories for tasks, and keeps what the tasks do to them in the repository of the directory.
 
     Of a repository, nothing changes but its objects and two references: `refs/ohm/<task>.base` keeps what the task
     began with, and `refs/ohm/<task>` what it did. A directory that is in none has one of ours below `root`. No setting,
-    hook or filter of a repository runs. What processes left that have died is kept before the next task begins.
+    hook or filter of a repository runs.
     """
 
     def __init__(self, root: Path, env: Mapping[str, str]) -> None:
         """Keep everything below `root`, and find git, the home and the user's ignored files by `env`."""
-        self._root = root
+        super().__init__(root)
         self._git = Git(env)
-        self._sweeping = anyio.Lock()
 
     @classmethod
     def of(cls, env: Mapping[str, str]) -> Result[GitWorkspaces, OhmError]:
         """Return those below the user's cache; Err if `env` names neither that nor a home."""
-        cache = cache_dir(env)
-        if cache is None:
-            nowhere = "There is no directory for workspaces: neither XDG_CACHE_HOME nor HOME is set."
-            return Err(WorkspaceError(nowhere, "Set one of them.").error)
-        return Ok(cls(cache / "workspaces", env))
+        root = root_of(env)
+        return root if isinstance(root, Err) else Ok(cls(root.ok_value, env))
 
     async def begin(
         self, directory: Path, task: str, *, after: str = "", is_gone: Callable[[str], bool] = lambda _task: False
     ) -> Result[Beginning, OhmError]:
-        """Keep the files of a directory as they are. A task that has changed some before goes on with its own.
-
-        So does one that continues another, `after`. Landed work of tasks that are gone is kept no longer.
-        """
+        """Keep the files of a directory as they are, in a commit."""
         ref = ref_of(task)
         try:
             await self._sweep()
@@ -101,36 +91,17 @@ class GitWorkspaces:
         except (WorkspaceError, OSError) as why:
             return Err(error_of(why))
 
-    async def keep(self, directory: Path, task: str, bundle: bytes) -> Result[Work, OhmError]:
-        """Keep the work that a clone returned. Where that is impossible, the error names a file that has the bundle."""
+    async def keep(self, directory: Path, task: str, work: bytes) -> Result[Work, OhmError]:
+        """Keep the bundle that a clone returned. Where that is impossible, the error names a file that has it."""
         try:
             async with self._viewed(directory) as view:
                 file = view.directory / "bundle"
-                await to_thread.run_sync(file.write_bytes, bundle)
+                await to_thread.run_sync(file.write_bytes, work)
                 await view.run("fetch", *PLAINLY, f"{file}", f"+HEAD:{ref_of(task)}")
                 kept = await work_of(view, task)
         except (WorkspaceError, OSError) as why:
-            return Err(await to_thread.run_sync(saved, self._root, task, bundle, why))
+            return Err(await to_thread.run_sync(saved, self._root, task, work, why))
         return Ok(kept) if kept is not None else Err(WorkspaceError(f"The work of task '{task}' is gone.").error)
-
-    async def keep_clone(self, beginning: Beginning, clone: OpenClone) -> Result[Work | None, OhmError]:
-        """Keep what was done in a clone, once; None if the task has changed nothing.
-
-        Where that is impossible, the error names what has the work, a file or a directory.
-        """
-        work = await clone.work()
-        if isinstance(work, Err):
-            return Err(await to_thread.run_sync(set_aside, self._root, beginning.task, clone.top, work.err_value))
-        if work.ok_value:
-            return await self.keep(beginning.directory, beginning.task, work.ok_value)
-        try:
-            kept = await self._kept(beginning.directory, beginning.task)
-        except (WorkspaceError, OSError) as why:
-            return Err(error_of(why))
-        if kept is None:
-            forgotten = await self.forget(beginning.directory, beginning.task)
-            return forgotten if isinstance(forgotten, Err) else Ok(None)
-        return Ok(kept)
 
     async def diff(self, directory: Path, task: str) -> Result[bytes, OhmError]:
         """Return what a task has changed, as a patch that `git apply` takes; nothing if nothing is kept of it."""
@@ -141,14 +112,6 @@ class GitWorkspaces:
                 if (await kept_of(view, task)).work is None:
                     return Ok(b"")
                 return Ok((await view.run("diff", *_PATCH, ref + BASE, ref, "--")).stdout)
-        except (WorkspaceError, OSError) as why:
-            return Err(error_of(why))
-
-    async def work(self, directory: Path, task: str) -> Result[Work | None, OhmError]:
-        """Return what is kept of a task, first of one whose process has died; None for nothing."""
-        try:
-            await self._sweep()
-            return Ok(await self._kept(directory, task))
         except (WorkspaceError, OSError) as why:
             return Err(error_of(why))
 
@@ -181,47 +144,26 @@ class GitWorkspaces:
             return [f"its repository ({error_of(why).message.rstrip('.')})"]
 
     @asynccontextmanager
-    async def clone(
-        self, beginning: Beginning, name: str = "", *, includes: Sequence[str] = ()
-    ) -> AsyncGenerator[Result[OpenClone, OhmError]]:
-        """Hold a clone on the machine of the directory, whose objects it borrows.
-
-        Those of one `name` are in the same place, one after the other, so that a program finds its session again.
-        Ignored files are in it that match one of `includes`; they are no part of its work.
-        """
-        async with self._held(name and sha256(name.encode()).hexdigest()[:16]) as place:
-            opened = await self._opened(place, beginning.within, beginning)
-            try:
-                if isinstance(opened, Ok):
-                    if includes:
-                        await self._include(beginning, includes, opened.ok_value.top)
-                    await to_thread.run_sync(write_note, opened.ok_value.top.parent, beginning)
-            except (WorkspaceError, OSError) as why:
-                opened = Err(error_of(why))
-            yield opened
-
-    @asynccontextmanager
     async def clone_of(self, bundle: bytes, within: str) -> AsyncGenerator[Result[OpenClone, OhmError]]:
         """Hold a clone of what `bundle` returned."""
         async with self._held() as place:
-            yield await self._opened(place, within, bundle)
+            yield place if isinstance(place, Err) else await self._unpacked(place.ok_value, bundle, within)
 
-    async def _opened(
-        self, place: Result[Path, OhmError], within: str, begun: Beginning | bytes
-    ) -> Result[OpenClone, OhmError]:
-        if isinstance(place, Err):
-            return place
-        here = place.ok_value
+    async def _unpacked(self, place: Path, bundle: bytes, within: str) -> Result[OpenClone, OhmError]:
         try:
-            if isinstance(begun, Beginning):
-                origin, base = await self._source(begun.directory), begun.commit
-            else:
-                origin, base = await unpacked(self._git, begun, here / "origin")
-            clone = await Clone.made(self._git, origin, base, here / "tree")
-            directory = await to_thread.run_sync(directory_below, clone.top, within)
+            origin, base = await unpacked(self._git, bundle, place / "origin")
+            return Ok(await self._cloned(origin, base, within, place))
         except (WorkspaceError, OSError) as why:
             return Err(error_of(why))
-        return Ok(OpenClone(clone.top, directory, partial(clone.work, here / "view"), borrows=(origin.objects,)))
+
+    async def _made(self, beginning: Beginning, place: Path) -> OpenClone:
+        origin = await self._source(beginning.directory)
+        return await self._cloned(origin, beginning.commit, beginning.within, place)
+
+    async def _cloned(self, origin: Source, base: str, within: str, place: Path) -> OpenClone:
+        clone = await Clone.made(self._git, origin, base, place / "tree")
+        directory = await to_thread.run_sync(directory_below, clone.top, within)
+        return OpenClone(clone.top, directory, partial(clone.work, place / "view"), borrows=(origin.objects,))
 
     async def _kept(self, directory: Path, task: str) -> Work | None:
         async with self._viewed(directory) as view:
@@ -230,6 +172,13 @@ class GitWorkspaces:
     async def _include(self, beginning: Beginning, includes: Sequence[str], top: Path) -> None:
         async with self._viewed(beginning.directory) as view:
             await include(view, includes, top)
+
+    @asynccontextmanager
+    async def _alone(self, directory: Path) -> AsyncGenerator[View]:
+        async with self._viewed(directory, writes=False) as view, landing_alone(view.source):
+            if is_interrupted(view.source):
+                await mended(view)
+            yield view
 
     @asynccontextmanager
     async def _viewed(self, directory: Path, *, writes: bool = True) -> AsyncGenerator[View]:
@@ -242,40 +191,7 @@ class GitWorkspaces:
                     await mended(view)
             yield view
 
-    @asynccontextmanager
-    async def _held(self, name: str = "") -> AsyncGenerator[Result[Path, OhmError]]:
-        try:
-            async with private_directory(self._clones, name) as place:
-                yield Ok(place)
-        except WorkspaceError as why:
-            yield Err(why.error)
-
-    @property
-    def _clones(self) -> Path:
-        return self._root / "clones"
-
-    async def _sweep(self) -> None:
-        """Keep the work of clones whose processes have died, and remove them; none where no lock is possible."""
-        with anyio.CancelScope(shield=True):
-            async with self._sweeping:
-                for lock in sorted(self._clones.glob("*.lock")):
-                    with suppress(OSError), try_hold(lock) as is_left:
-                        if is_left:
-                            await self._recover(lock.with_suffix(""))
-
-    async def _recover(self, place: Path) -> None:
-        beginning = await to_thread.run_sync(read_note, place)
-        if beginning is not None:
-            await to_thread.run_sync(remove, place / "view")
-            try:
-                work = await self._work_left(beginning, place)
-            except (WorkspaceError, OSError) as why:
-                work = partial(_raise, why)
-            await self.keep_clone(beginning, OpenClone(place / "tree", place / "tree", work))
-        await to_thread.run_sync(remove, place)
-
     async def _work_left(self, beginning: Beginning, place: Path) -> Callable[[], Awaitable[bytes]]:
-        """Return what tells the work in a clone that a process has left."""
         origin = await self._source(beginning.directory)
         clone = Clone(origin=origin, base=beginning.commit, top=place / "tree", git=self._git)
         return partial(clone.work, place / "view")
@@ -294,7 +210,3 @@ class GitWorkspaces:
 
 
 _PATCH: Final = ("--no-ext-diff", "--no-textconv", "--no-color", "--binary", "--full-index")
-
-
-async def _raise(why: Exception) -> bytes:
-    raise why

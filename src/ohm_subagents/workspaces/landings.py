@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,19 +15,19 @@ from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.workspace import Conflict, Landing
 from ohm_subagents.workspaces.choice import workspaces_of
 from ohm_subagents.workspaces.copied_landings import land_copy
-from ohm_subagents.workspaces.copies import Copies
+from ohm_subagents.workspaces.depot import Depot
 from ohm_subagents.workspaces.failure import WorkspaceError, error_of
-from ohm_subagents.workspaces.git_workspaces import GitWorkspaces
-from ohm_subagents.workspaces.interruption import is_interrupted, landing_alone, mended, place_of
+from ohm_subagents.workspaces.interruption import place_of
 from ohm_subagents.workspaces.merging import merged
 from ohm_subagents.workspaces.places import remove
 from ohm_subagents.workspaces.replacement import JOURNAL, Change, Landed, Replacement, forget, take_back
 from ohm_subagents.workspaces.snapshot import head_of, snapshot
+from ohm_subagents.workspaces.task_workspaces import TaskWorkspaces
 from ohm_subagents.workspaces.work import LANDED, Kept, forget_all, kept_of, ref_of
 from ohm_subagents.workspaces.working_files import ChangedMeanwhile, Version
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
     from pathlib import Path
 
     from ohm_subagents.workspaces.view import View
@@ -40,7 +40,7 @@ class Landings:
     settings stay as they are. One landing after the other happens in a repository, whichever process asks for it.
     """
 
-    def __init__(self, workspaces: GitWorkspaces, *, step: Callable[[str], None] = lambda _name: None) -> None:
+    def __init__(self, workspaces: TaskWorkspaces, *, step: Callable[[str], None] = lambda _name: None) -> None:
         """Land what `workspaces` keep. `step` is called with the name of each step: a test may end it there."""
         self._workspaces = workspaces
         self._step = step
@@ -60,11 +60,10 @@ class Landings:
         With a conflict nothing is changed. A task that has changed more since it landed lands that.
         """
         try:
-            if isinstance(self._workspaces, Copies):
-                async with self._workspaces.alone(directory) as depot:
-                    return await _land(task, depot.kept(task), partial(land_copy, depot, self._step))
-            async with self._alone(directory, writes=False) as view:
-                return await _land(task, await kept_of(view, task), partial(self._landed, view))
+            async with self._workspaces._alone(directory) as ground:  # noqa: SLF001  one of this room
+                if isinstance(ground, Depot):
+                    return await _land(task, ground.kept(task), partial(land_copy, ground, self._step))
+                return await _land(task, await kept_of(ground, task), partial(self._landed, ground))
         except ChangedMeanwhile as changed:
             return Err(_changed(str(changed)))
         except (WorkspaceError, OSError) as why:
@@ -73,21 +72,12 @@ class Landings:
     async def discard(self, directory: Path, task: str) -> Result[None, OhmError]:
         """Remove what is kept of a task that has not landed."""
         try:
-            if isinstance(self._workspaces, Copies):
-                async with self._workspaces.alone(directory) as depot:
-                    return await _discard(task, depot.kept(task), depot.forget)
-            async with self._alone(directory) as view:
-                return await _discard(task, await kept_of(view, task), partial(forget_all, view))
+            async with self._workspaces._alone(directory) as ground:  # noqa: SLF001  as above
+                if isinstance(ground, Depot):
+                    return await _discard(task, ground.kept(task), ground.forget)
+                return await _discard(task, await kept_of(ground, task), partial(forget_all, ground))
         except (WorkspaceError, OSError) as why:
             return Err(error_of(why))
-
-    @asynccontextmanager
-    async def _alone(self, directory: Path, *, writes: bool = True) -> AsyncGenerator[View]:
-        viewed = self._workspaces._viewed(directory, writes=writes)  # noqa: SLF001  one of this room
-        async with viewed as view, landing_alone(view.source):
-            if is_interrupted(view.source):
-                await mended(view)
-            yield view
 
     async def _landed(self, view: View, landed: Landed, base: str) -> Landing:
         ref = landed.ref.removesuffix(LANDED)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.profile import Decision
     from ohm_subagents.contract.task import Task
     from ohm_subagents.contract.workspace import Cloning
-    from ohm_subagents.workspaces import Beginning, GitWorkspaces, OpenClone
+    from ohm_subagents.workspaces import Beginning, OpenClone, TaskWorkspaces
 
 _SHOWN: Final = 20
 """The changes of the parent that are named."""
@@ -57,7 +57,7 @@ class IsolatedBackend:
     def __init__(
         self,
         backend: Backend,
-        workspaces: GitWorkspaces,
+        workspaces: TaskWorkspaces,
         cloning: Cloning,
         *,
         live: RunningTask,

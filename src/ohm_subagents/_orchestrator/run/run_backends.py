@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ohm_subagents._plugins.backends.pool import BackendPool, Lease, Opened
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.workspace import Cloning
-    from ohm_subagents.workspaces import GitWorkspaces
+    from ohm_subagents.workspaces import TaskWorkspaces
 
 
 class RunBackends:
@@ -34,7 +34,7 @@ class RunBackends:
     def __init__(self, pool: BackendPool, throttle: Throttle) -> None:
         self._pool = pool
         self._throttle = throttle
-        self._workspaces: Ok[GitWorkspaces] | None = None
+        self._workspaces: Ok[TaskWorkspaces] | None = None
         self._passed: PassedCommands | None = None
 
     async def opened(
