@@ -1,5 +1,6 @@
 """Files in no repository, with git and without, once a power cut or a full disk has damaged the record of them."""
 
+import errno
 import os
 
 import pytest
@@ -108,3 +109,18 @@ async def test_work_that_is_damaged_is_an_error_of_one_sentence_and_may_be_disca
     (await Landings(workspaces).discard(parent, "task_1")).unwrap()
     assert (await workspaces.diff(parent, "task_1")).unwrap() == b""
     assert fingerprint(parent) == before
+
+
+async def test_work_that_does_not_reach_the_disk_is_left_and_the_error_names_it(env, parent, monkeypatch):
+    def fail(_file):
+        raise OSError(errno.EIO, "the disk is broken")
+
+    workspaces = workspaces_of(env).unwrap()
+    beginning = (await workspaces.begin(parent, "task_1")).unwrap()
+    async with workspaces.clone(beginning) as clone:
+        write(clone.unwrap().directory, a="by the task\n")
+        monkeypatch.setattr(os, "fsync", fail)
+        error = (await workspaces.keep_clone(beginning, clone.unwrap())).unwrap_err()
+    assert "the disk is broken" in error.message
+    assert "/unkept/task_1-" in error.advice
+    assert (await workspaces.diff(parent, "task_1")).unwrap() == b""

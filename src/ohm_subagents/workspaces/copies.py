@@ -62,7 +62,7 @@ class Copies(TaskWorkspaces):
         """Keep the tree that a copy returned, by its id."""
         try:
             depot = await self._depot(directory)
-            depot.refer(ref_of(task), work.decode())
+            await to_thread.run_sync(depot.keep, ref_of(task), work.decode())
             kept = await to_thread.run_sync(_work_of, depot, task)
         except (WorkspaceError, OSError) as why:
             return Err(error_of(why))

@@ -22,7 +22,7 @@ from ohm_subagents.workspaces.failure import WorkspaceError
 from ohm_subagents.workspaces.known_files import Entry, Known, found_below, read_known
 from ohm_subagents.workspaces.packed_files import is_settled
 from ohm_subagents.workspaces.parts import by_parts
-from ohm_subagents.workspaces.places import make_directory, private_directory
+from ohm_subagents.workspaces.places import make_directory, private_directory, settle
 from ohm_subagents.workspaces.source import Source
 from ohm_subagents.workspaces.work import BASE, LANDED, REFS, Kept, ref_of
 from ohm_subagents.workspaces.working_files import Version, version_of
@@ -121,7 +121,16 @@ class Depot:
         else:
             with NamedTemporaryFile(dir=self._directory, delete=False) as draft:
                 draft.write(tree.encode())
+                draft.flush()
+                os.fsync(draft.fileno())
             Path(draft.name).replace(file)
+
+    def keep(self, ref: str, tree: str) -> None:
+        """Let a reference be one to this tree, and wait until both, with all contents, are on the disk."""
+        for name in ("files", "trees"):
+            settle(self._directory / name)
+        self.refer(ref, tree)
+        settle(self._directory / "refs")
 
     async def forget(self, task: str) -> None:
         """Remove all that is kept of a task."""

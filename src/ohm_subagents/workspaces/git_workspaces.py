@@ -21,7 +21,7 @@ from ohm_subagents.workspaces.git import Git
 from ohm_subagents.workspaces.included import include
 from ohm_subagents.workspaces.interruption import is_interrupted, landing_alone, mended
 from ohm_subagents.workspaces.parent import changes, seen
-from ohm_subagents.workspaces.places import directory_below, make_directory, private_directory, within
+from ohm_subagents.workspaces.places import directory_below, make_directory, private_directory, settle, within
 from ohm_subagents.workspaces.snapshot import committed, head_of
 from ohm_subagents.workspaces.source import Source, is_repository, source_of
 from ohm_subagents.workspaces.task_workspaces import TaskWorkspaces, root_of
@@ -95,6 +95,8 @@ class GitWorkspaces(TaskWorkspaces):
         """Keep the bundle that a clone returned. Where that is impossible, the error names a file that has it."""
         try:
             async with self._viewed(directory) as view:
+                if view.source.is_ours:
+                    await to_thread.run_sync(settle, view.source.objects / "pack")
                 file = view.directory / "bundle"
                 await to_thread.run_sync(file.write_bytes, work)
                 await view.run("fetch", *PLAINLY, f"{file}", f"+HEAD:{ref_of(task)}")

@@ -59,6 +59,17 @@ def remove(directory: Path) -> None:
     shutil.rmtree(directory, ignore_errors=True)
 
 
+def settle(directory: Path) -> None:
+    """Wait until the files of a directory, and their names, are on the disk."""
+    for one in (*directory.iterdir(), directory):
+        with suppress(FileNotFoundError):  # what is removed meanwhile is of no use
+            opened = os.open(one, os.O_RDONLY)
+            try:
+                os.fsync(opened)
+            finally:
+                os.close(opened)
+
+
 def within(directory: Path, top: Path) -> str:
     """Return a directory as it is called below another one; empty for the same."""
     within = f"{directory.resolve().relative_to(top)}"
