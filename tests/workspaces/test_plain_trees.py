@@ -243,3 +243,13 @@ async def test_a_copy_whose_work_cannot_be_kept_is_left_and_the_error_names_it(p
     (left,) = tmp_path.glob("cache/*/workspaces/unkept/*")
     assert error.advice == f"The files are left in '{left}'."
     assert (left / "a").read_text() == "by the task\n"
+
+
+async def test_what_changed_beside_a_task_that_did_nothing_is_named_though_another_process_has_begun(env, parent):
+    mine, others = workspaces_of(env).unwrap(), workspaces_of(env).unwrap()
+    beginning = (await mine.begin(parent, "task_1")).unwrap()
+    async with mine.clone(beginning) as clone:
+        assert (await mine.keep_clone(beginning, clone.unwrap())).unwrap() is None
+        write(parent, b="by the user\n")
+        (await others.begin(parent, "task_2")).unwrap()
+        assert await mine.changed(beginning) == ["b"]

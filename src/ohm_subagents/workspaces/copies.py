@@ -14,6 +14,7 @@ from ohm_subagents.workspaces.clone import OpenClone
 from ohm_subagents.workspaces.depot import Depot, differing, tree_id
 from ohm_subagents.workspaces.failure import WorkspaceError, error_of
 from ohm_subagents.workspaces.interruption import is_interrupted, landing_alone, mended
+from ohm_subagents.workspaces.notes import read_note
 from ohm_subagents.workspaces.patches import counted, patch
 from ohm_subagents.workspaces.places import directory_below, within
 from ohm_subagents.workspaces.source import source_of
@@ -46,7 +47,7 @@ class Copies(TaskWorkspaces):
             async with self._alone(directory) as depot:
                 refs = await to_thread.run_sync(depot.refs)
                 gone = landed_of_gone(refs, is_gone)
-                parent = await _seen(depot, gone)
+                parent = await self._seen(depot, gone)
                 taken = taken_over(refs, task, after) if after and not {ref_of(task) + BASE} & refs.keys() else {}
                 ref = ref_of(task)
                 commit = refs.get(ref) or refs.get(ref + BASE) or taken.get(ref)
@@ -143,6 +144,19 @@ class Copies(TaskWorkspaces):
 
         return work
 
+    async def _seen(self, depot: Depot, gone: Iterable[str]) -> Parent:
+        for ref in gone:
+            depot.refer(ref, None)
+        tree = await depot.snapshot()
+        if not depot.refs() and not await to_thread.run_sync(self._is_open, depot.source.top):
+            tree = await depot.cleared(tree)
+        return Parent(head="", refs={}, kept=depot.refs(), index="", tree=tree)
+
+    def _is_open(self, top: Path) -> bool:
+        """Return True if a task has a clone: one that has done nothing has no reference any more, and looks back."""
+        notes = [read_note(place) for place in self._clones.iterdir()]
+        return any(note is not None and note.directory.resolve().is_relative_to(top) for note in notes)
+
     async def _depot(self, directory: Path) -> Depot:
         return await to_thread.run_sync(_depot, self._root / "copies", self._clones, directory)
 
@@ -151,15 +165,6 @@ def _depot(root: Path, drafts: Path, directory: Path) -> Depot:
     found = source_of(directory)
     top = found.top if found is not None else directory.resolve()
     return Depot(root / sha256(os.fsencode(top)).hexdigest()[:32], top, drafts=drafts)
-
-
-async def _seen(depot: Depot, gone: Iterable[str] = ()) -> Parent:
-    for ref in gone:
-        depot.refer(ref, None)
-    tree = await depot.snapshot()
-    if not await to_thread.run_sync(depot.clear, tree):
-        tree = await depot.snapshot()
-    return Parent(head="", refs={}, kept=depot.refs(), index="", tree=tree)
 
 
 def _work_of(depot: Depot, task: str) -> Work | None:

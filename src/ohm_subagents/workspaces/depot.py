@@ -141,13 +141,14 @@ class Depot:
         """Return what a reference stands for."""
         return self.refs().get(name)
 
-    def clear(self, tree: str) -> bool:
-        """Remove what no task needs, once there is no reference: all trees but one, that of the last snapshot.
+    async def cleared(self, tree: str) -> str:
+        """Remove all but the tree of the last snapshot, and return the id of the files as they are then.
 
-        Returns False if all content was removed too, since most of it was of no use.
+        Nobody else may need anything. If most of the contents are of no use, all are kept anew.
         """
-        if self.refs():
-            return True
+        return tree if await to_thread.run_sync(self._clear, tree) else await self.snapshot()
+
+    def _clear(self, tree: str) -> bool:
         for other in (self._directory / "trees").iterdir():
             if other.name != tree:
                 other.unlink()
