@@ -12,7 +12,7 @@ import pytest
 from git_trees import fingerprint, git, write
 from plain_trees import environment, files, filled
 
-from ohm_subagents.workspaces import Landings, packed_files, parts, workspaces_of
+from ohm_subagents.workspaces import Landings, packed_files, packing, parts, workspaces_of
 
 pytestmark = pytest.mark.anyio
 
@@ -253,3 +253,30 @@ async def test_what_changed_beside_a_task_that_did_nothing_is_named_though_anoth
         write(parent, b="by the user\n")
         (await others.begin(parent, "task_2")).unwrap()
         assert await mine.changed(beginning) == ["b"]
+
+
+async def test_more_than_is_copied_is_refused_before_anything_is_written(env, parent, tmp_path):
+    workspaces = workspaces_of(env).unwrap()
+    beginning = (await workspaces.begin(parent, "task_1")).unwrap()
+    async with workspaces.clone(beginning) as clone:
+        kept = {one: one.stat().st_size for one in tmp_path.glob("cache/*/workspaces/*/**/*.pack")}
+        for directory in (parent, clone.unwrap().directory):
+            (directory / "huge").touch()
+            os.truncate(directory / "huge", 2**31 + 1)
+        refused = (await workspaces.begin(parent, "task_2")).unwrap_err()
+        left = (await workspaces.keep_clone(beginning, clone.unwrap())).unwrap_err()
+    assert {one: one.stat().st_size for one in tmp_path.glob("cache/*/workspaces/*/**/*.pack")} == kept
+    assert f"'{parent}' has 2.0 GiB in files" in refused.message
+    assert "at most 2 GiB are copied." in refused.message
+    assert "at most 2 GiB are copied." in left.message
+    assert "are left in" in left.advice
+
+
+def test_a_file_that_has_grown_beyond_what_a_pack_can_name_is_not_read(tmp_path):
+    (tmp_path / "grown").touch()
+    os.truncate(tmp_path / "grown", 2**32)
+    packs = tmp_path / "packs"
+    packs.mkdir()
+    with pytest.raises(OSError, match="too large"):
+        packing.pack_part(f"{tmp_path}", f"{packs}", ["grown"])
+    assert [*packs.iterdir()] == []

@@ -22,6 +22,8 @@ _BLOB = 3
 _TRIES = 8
 _MOST = 0xFFFF
 """Bytes of a block that is stored as it is."""
+_LAST = 2**32 - 1
+"""The last place in a pack that an index of the first version can name."""
 _STORED = b"\x78\x01"
 _BLOCK = struct.Struct("<BHH")
 _HEAD = struct.Struct(">4sII")
@@ -125,7 +127,9 @@ class _Pack:
         self._write(_HEAD.pack(b"PACK", 2, count))
 
     def add(self, chunks: Iterator[bytes], size: int) -> str | None:
-        """Add a content of this size, and return its id; None if it is shorter."""
+        """Add a content of this size, and return its id; None if it is shorter. Raises OSError if it is too large."""
+        if self._at + size > _LAST:
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
         begun, sum_before = self._at, self._digest.copy()
         named = hashlib.sha1(b"blob %d\0" % size)  # noqa: S324  git's own
         check, head = 1, _entry_head(size) + _STORED
