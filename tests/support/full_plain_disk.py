@@ -11,7 +11,7 @@ from ohm_subagents.workspaces import parts, workspaces_of
 
 
 async def main(directory, cache):
-    parts.PART = 3
+    parts.SMALLEST_PART = 3
     before = fingerprint(Path(directory))
     workspaces = workspaces_of({**os.environ, "XDG_CACHE_HOME": cache}).unwrap()
     error = (await workspaces.begin(Path(directory), "task_1")).unwrap_err()

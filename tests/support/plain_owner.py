@@ -33,7 +33,7 @@ def watching(seen, kill_at):
 
 
 async def work(directory, kill_at):
-    parts.PART = 3
+    parts.SMALLEST_PART = 3
     workspaces = workspaces_of(os.environ).unwrap()
     seen = []
     sys.addaudithook(watching(seen, int(kill_at)))

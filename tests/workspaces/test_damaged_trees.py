@@ -25,7 +25,7 @@ def env(request, tmp_path):
 
 @pytest.fixture
 def parent(tmp_path, monkeypatch):
-    monkeypatch.setattr(parts, "PART", 3)
+    monkeypatch.setattr(parts, "SMALLEST_PART", 3)
     monkeypatch.setattr(parts, "PROCESSES", 3)
     return filled(tmp_path / "parent")
 

@@ -30,7 +30,7 @@ def env(request, tmp_path):
 
 @pytest.fixture
 def parent(tmp_path, monkeypatch):
-    monkeypatch.setattr(parts, "PART", 3)
+    monkeypatch.setattr(parts, "SMALLEST_PART", 3)
     monkeypatch.setattr(parts, "PROCESSES", 3)
     return filled(tmp_path / "parent")
 
@@ -214,18 +214,24 @@ async def test_processes_that_die_at_once_cost_time_and_no_file(env, parent, mon
         assert files(clone.unwrap().directory) == files(parent)
 
 
-async def test_a_process_that_dies_with_its_files_made_costs_none(env, parent, monkeypatch):
+DYING = """#!%s
+import os, runpy, sys
+sys.argv[:3] = []
+sys.stdout = open(os.devnull, "w")
+runpy.run_path(sys.argv[0], run_name="__main__")
+sys.exit(1)
+"""
+
+
+async def test_a_process_that_dies_with_its_files_made_costs_none(env, parent, tmp_path, monkeypatch):
     monkeypatch.setattr(packed_files, "SETTLED_NS", 0)
     workspaces = workspaces_of(env).unwrap()
     (await workspaces.begin(parent, "task_1")).unwrap()
     beginning = (await workspaces.begin(parent, "task_2")).unwrap()
-    done_elsewhere = parts._done_elsewhere
-
-    async def died(*given):
-        await done_elsewhere(*given)
-        return []
-
-    monkeypatch.setattr(parts, "_done_elsewhere", died)
+    dying = tmp_path / "dying"
+    dying.write_text(DYING % sys.executable)
+    dying.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", f"{dying}")
     async with workspaces.clone(beginning) as clone:
         assert files(clone.unwrap().directory) == files(parent)
 

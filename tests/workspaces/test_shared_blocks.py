@@ -36,7 +36,7 @@ async def test_what_is_unchanged_is_shared_and_git_writes_the_rest_and_knows_bot
         copied(source, target)
 
     monkeypatch.setattr(block_sharing, "share_blocks", share)
-    monkeypatch.setattr(parts, "PART", 1)  # the second one is for another process, which has the real thing
+    monkeypatch.setattr(parts, "SMALLEST_PART", 1)  # the second one is for another process, which has the real thing
     monkeypatch.setattr(parts, "PROCESSES", 8)
     before = fingerprint(parent)
     workspaces = GitWorkspaces(tmp_path / "cache", {"PATH": os.environ["PATH"], "HOME": f"{tmp_path}"})

@@ -12,9 +12,9 @@ _FICLONE = 0x40049409
 _LOW = 2**32 - 1
 _CHUNK = 2**20
 
-Known = tuple[int, str, int, int, int, int, int]
-"""A file as the index of the origin has it: the place of its entry in that of the clone, its path, the rights of a new
-one, its two times in ns, the lower half of its inode, and that of its size."""
+Unchanged = tuple[int, str, int, int, int, int, int]
+"""A file as the index of its origin has it: the place of its entry in the index of the clone, its path, the rights of
+a new one, its two times in ns, the lower half of its inode, and that of its size."""
 Made = tuple[int, tuple[int, ...]]
 """The place of an entry in an index, and what git notes there of a file: its times, device, inode, owners and size."""
 
@@ -24,7 +24,7 @@ def share_blocks(source: int, target: int) -> None:
     fcntl.ioctl(target, _FICLONE, source)
 
 
-def shared(file: bytes, other: bytes, known: Known | None = None) -> tuple[int, ...] | None:
+def share_file(file: bytes, other: bytes, known: Unchanged | None = None) -> tuple[int, ...] | None:
     """Make a file that shares the blocks of another one, if that is as it is known; None where it is impossible.
 
     Of one that is known it is a copy where the file system shares none.
@@ -60,7 +60,7 @@ def shared(file: bytes, other: bytes, known: Known | None = None) -> tuple[int, 
     return None
 
 
-def share_part(origin: str, clone: str, part: list[Known]) -> list[Made]:
+def share_part(origin: str, clone: str, part: list[Unchanged]) -> list[Made]:
     """Make files of a clone, and return those that could be made; the others are left to git."""
     source, target = os.fsencode(origin) + b"/", os.fsencode(clone) + b"/"
     folders, done = set[bytes](), list[Made]()
@@ -71,7 +71,7 @@ def share_part(origin: str, clone: str, part: list[Known]) -> list[Made]:
             with suppress(OSError):
                 os.makedirs(target + folder, exist_ok=True)  # noqa: PTH103  as above
             folders.add(folder)
-        made = shared(source + path, target + path, known)
+        made = share_file(source + path, target + path, known)
         if made is not None:
             done.append((known[0], made))
     return done
@@ -84,7 +84,7 @@ def _copy(source: int, target: int) -> None:
             written += os.write(target, chunk[written:])
 
 
-def _is_known(now: os.stat_result, known: Known) -> bool:
+def _is_known(now: os.stat_result, known: Unchanged) -> bool:
     _, _, _, *facts = known
     seen = [now.st_ctime_ns, now.st_mtime_ns, now.st_ino & _LOW, now.st_size & _LOW]
     return stat.S_ISREG(now.st_mode) and seen == facts

@@ -13,8 +13,8 @@ from anyio import to_thread
 from ohm_subagents._records import dataclass
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.workspaces.failure import WorkspaceError, error_of
+from ohm_subagents.workspaces.git_index import LISTED, can_share, share_all
 from ohm_subagents.workspaces.places import make_directory, remove
-from ohm_subagents.workspaces.shared_blocks import LISTED, can_share, share_all
 from ohm_subagents.workspaces.snapshot import snapshot
 from ohm_subagents.workspaces.source import Source, is_repository, read_small
 from ohm_subagents.workspaces.view import ATTRIBUTES, View, write_alternates

@@ -43,7 +43,7 @@ class Contents:
         return oid in self._places
 
     def chunks(self, oid: str) -> Iterator[bytes]:
-        """Return a content that is kept, in parts."""
+        """Return a content that is kept, in chunks."""
         return read_packed(*self._places[oid])
 
     def size(self) -> int:

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from anyio import to_thread
 
-from ohm_subagents.workspaces.block_sharing import Known as Unchanged
-from ohm_subagents.workspaces.block_sharing import share_part
+from ohm_subagents.workspaces.block_sharing import Unchanged, share_part
 from ohm_subagents.workspaces.contents import Contents
 from ohm_subagents.workspaces.failure import WorkspaceError
 from ohm_subagents.workspaces.known_files import Entry, Known, found_below, read_known

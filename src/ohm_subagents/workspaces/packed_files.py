@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 from anyio import to_thread
 
 from ohm_subagents.workspaces import parts
+from ohm_subagents.workspaces.git_index import note_facts
 from ohm_subagents.workspaces.packing import pack_part, places_in
 from ohm_subagents.workspaces.parts import by_parts
-from ohm_subagents.workspaces.shared_blocks import note_facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +29,7 @@ async def packed_into(view: View, files: AbstractSet[bytes]) -> Mapping[bytes, P
 
     That is all of them if one cannot be packed: git then says why.
     """
-    if len(files) < parts.PART or view.source.object_format != "sha1":
+    if len(files) < parts.SMALLEST_PART or view.source.object_format != "sha1":
         return {}
     scratch = view.directory / "packs"
     scratch.mkdir()

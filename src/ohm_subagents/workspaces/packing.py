@@ -172,10 +172,10 @@ class _Pack:
             with suppress(OSError):
                 os.unlink(f"{self._name}.{kind}")  # noqa: PTH108  as above
 
-    def _write(self, part: bytes) -> None:
-        self._file.write(part)
-        self._digest.update(part)
-        self._at += len(part)
+    def _write(self, chunk: bytes) -> None:
+        self._file.write(chunk)
+        self._digest.update(chunk)
+        self._at += len(chunk)
 
     def _count_again(self) -> None:
         """Write the number of contents, which is not that of files, and read all for the sum."""

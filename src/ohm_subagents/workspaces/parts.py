@@ -14,7 +14,7 @@ from anyio import to_thread
 from ohm_subagents._config.env import process_env
 from ohm_subagents.workspaces import part as program
 
-PART: Final = 2000
+SMALLEST_PART: Final = 2000
 """Files for which another process is worth its start."""
 PROCESSES: Final = min(os.cpu_count() or 1, 8)
 """Processes that work at once. Threads would not do: half of the work is Python's."""
@@ -30,7 +30,7 @@ async def by_parts(work: _Work[_Given, _Done], one: str, other: str, given: list
 
     Nothing of a part that fails is among it, though what that has written by then stays.
     """
-    size = max(PART, len(given) // PROCESSES + 1)
+    size = max(SMALLEST_PART, len(given) // PROCESSES + 1)
     here, *others = [given[at : at + size] for at in range(0, len(given), size)] or [[]]
     done = list[_Done]()
 

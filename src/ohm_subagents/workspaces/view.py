@@ -135,9 +135,9 @@ class View:
         for name in ("refs", "packed-refs", "reftable"):
             if name == "packed-refs" or os.path.isdir(source.common_dir / name):
                 (here / name).symlink_to(source.common_dir / name)
-        for shared in (source.git_dir / "index", *source.git_dir.glob("sharedindex.*"), source.common_dir / "shallow"):
+        for copied in (source.git_dir / "index", *source.git_dir.glob("sharedindex.*"), source.common_dir / "shallow"):
             with suppress(FileNotFoundError):
-                shutil.copy2(shared, here / shared.name)
+                shutil.copy2(copied, here / copied.name)
         if self.objects != source.objects:
             write_alternates(self.objects, (source.objects, *more_objects))
 

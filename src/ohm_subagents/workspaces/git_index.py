@@ -1,7 +1,7 @@
-"""Files of a clone that share their blocks with those of its origin, where the file system can: btrfs, XFS.
+"""Indexes of git, in which files are noted that git has not written or read itself, as it would have.
 
-Git would write each file anew. What is shared is noted in the index of the clone, as git itself notes what it has
-written, so that git writes the rest and takes these for what they are.
+Those are files that many were packed with, and files of a clone that share their blocks with those of its origin where
+the file system can, btrfs or XFS: git would write each anew, and so it writes the rest.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from anyio import to_thread
 
 from ohm_subagents.workspaces import block_sharing
-from ohm_subagents.workspaces.block_sharing import Known, Made
+from ohm_subagents.workspaces.block_sharing import Made, Unchanged
 from ohm_subagents.workspaces.parts import by_parts
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def can_share(origin: Path, clone: Path) -> bool:
     one, other = clone / "one", clone / "other"
     try:
         one.write_bytes(b"x" * 4096)
-        return block_sharing.shared(os.fsencode(one), os.fsencode(other)) is not None
+        return block_sharing.share_file(os.fsencode(one), os.fsencode(other)) is not None
     finally:
         one.unlink(missing_ok=True)
         other.unlink(missing_ok=True)
@@ -64,14 +64,14 @@ async def share_all(origin: Path, listed: bytes, index_mtime_ns: int, clone: Pat
     await to_thread.run_sync(_write, made, index, file)
 
 
-def _unchanged(index: bytearray, listed: bytes, index_mtime_ns: int) -> list[Known]:
+def _unchanged(index: bytearray, listed: bytes, index_mtime_ns: int) -> list[Unchanged]:
     """Return the entries of the clone's index that are files of the origin as its own index knows them."""
     known = {
         path: (oid, _FILES[mode], _ns(since, since_ns), _ns(written, written_ns), int(inode), int(size))
         for mode, oid, path, since, since_ns, written, written_ns, inode, size in _ENTRY.findall(listed)
         if mode in _FILES
     }
-    found = list[Known]()
+    found = list[Unchanged]()
     for at, path, oid in _entries(index):
         one = known.get(path)
         if one is not None and one[0] == oid and one[3] < index_mtime_ns:
