@@ -4,6 +4,7 @@ import json
 import signal
 
 import pytest
+from screen import PATIENCE_S, on_terminal
 
 START = {"op": "start", "subagent_type": "finder", "description": "Scan", "prompt": "answer"}
 
@@ -49,6 +50,20 @@ def test_an_interrupted_json_call_is_a_cancelled_envelope(ohm, ohm_process) -> N
         stdout, _ = process.communicate(timeout=60)
     details = json.loads(stdout)
     assert (process.returncode, details["contract_version"], details["status"]) == (130, "task.v1", "cancelled")
+
+
+def test_a_batch_that_is_stopped_at_a_terminal_ends_as_it_was_drawn(ohm, ohm_process) -> None:
+    ohm.configure({"suites": ["task"], "subagentBackend": "stage"})
+    tasks = [{"subagent_type": "finder", "description": title, "prompt": "stay"} for title in ("Scan", "Look")]
+    batch = {"op": "start", "parallel": True, "tasks": tasks}
+    with on_terminal(ohm_process, "call", "task", json.dumps(batch)) as (screen, process):
+        screen.wait_for("Scan", "Look", "q stop")
+        screen.type("q")
+        screen.wait_for_end()
+        assert process.wait(PATIENCE_S) == 130
+    left = screen.text[screen.text.rindex("2 cancelled") :]
+    assert ("Finder · Scan" in left, "Finder · Look" in left, "Cancelled after" in left) == (True, True, True)
+    assert ("batch:" in screen.text, "output (" in screen.text) == (False, False)
 
 
 FAILING = {

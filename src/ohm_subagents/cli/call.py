@@ -18,7 +18,7 @@ from ohm_subagents.commands import (
     print_text,
     width,
 )
-from ohm_subagents.contract.errors import OhmError
+from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.text import encodable
 from ohm_subagents.views import PLAIN, LiveTask
@@ -105,8 +105,9 @@ def _answering(result: ToolResult, about: Sequence[TaskId]) -> list[TaskId]:
 
 
 def _is_refused(result: ToolResult, tasks: Sequence[Task]) -> bool:
-    """Return True if a call has failed, and none of its tasks for that reason."""
+    """Return True if a call has failed, and none of its tasks has failed, or was cancelled, for that reason."""
     codes = {task.error.code for task in tasks if task.error is not None}
+    codes |= {ErrorCode.TASK_ABORTED for task in tasks if task.status == "cancelled"}
     code = result.details.get("error_code")
     return result.is_error and (not codes or (code is not None and code not in codes))
 
