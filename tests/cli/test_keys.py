@@ -8,6 +8,8 @@ import signal
 import sys
 import termios
 from contextlib import contextmanager
+from dataclasses import replace
+from decimal import Decimal
 from functools import reduce
 from unittest.mock import patch
 
@@ -19,10 +21,14 @@ from screen import PATIENCE_S, on_terminal
 from ohm_subagents._terminal.board import Board
 from ohm_subagents._terminal.keys import Keyboard, has_keyboard
 from ohm_subagents.contract import (
+    AccountCharged,
     AnswerAwaited,
+    Budget,
+    Remaining,
     Request,
     RunEnded,
     RunStarted,
+    StartBudget,
     Succeeded,
     Task,
     TaskId,
@@ -30,6 +36,8 @@ from ohm_subagents.contract import (
     TaskSettled,
     ToolEnded,
     ToolStarted,
+    Usage,
+    UsageAdded,
     apply,
 )
 from ohm_subagents.suite import ToolResult
@@ -118,11 +126,27 @@ def test_a_frame_tells_the_keys_that_there_are() -> None:
     assert "Enter" not in board.frame(80, 24)
     board.has_keys = True
     assert board.frame(80, 24).splitlines()[-1] == "  q stop · ↑↓ choose ▸ · Enter open · s send · x cancel"
+    assert board.frame(40, 24).splitlines()[-2:] == [
+        "  q stop · ↑↓ choose ▸ · Enter open",
+        "  s send · x cancel",
+    ]
     board.move(1)
     board.is_open = True
     assert board.frame(80, 24).splitlines()[-1] == "  q stop · Esc back · s send · x cancel"
     board.note = "It cannot\x1b[2J be resumed."
     assert board.frame(80, 24).splitlines()[-1] == "  It cannot be resumed."
+
+
+def test_an_opened_task_says_what_is_left_after_what_others_have_spent_since() -> None:
+    board, shares = Board(), StartBudget(id="start", budget=Budget(cost_usd=Decimal("0.50")))
+    for number, cost in ((1, "0.40"), (2, "0.01")):
+        task = queued_task(f"task_{number}")
+        task = replace(task, assignment=replace(task.assignment, shares=shares))
+        left = AccountCharged(remaining=Remaining(cost_usd=Decimal("0.50") - Decimal(cost)))
+        for event in (RunStarted(prompt="p"), UsageAdded(usage=Usage(cost_usd=Decimal(cost))), left):
+            board.notify(task := apply(task, event, at_ms=1), event)
+    board.chosen, board.is_open = TaskId("task_2"), True
+    assert " · $0.0900 left · $0.0100" in board.frame(120, 24).splitlines()[0]
 
 
 def test_when_a_follow_up_is_heard_is_told_until_that_call_has_ended() -> None:

@@ -135,6 +135,8 @@ def test_tasks_stand_below_those_that_have_started_them_and_costs_say_what_they_
     shown = fleet_lines(rows, sort="cost", now_ms=6_000, width=120, height=9, theme=PLAIN)[2:]
     assert [line.split()[1] for line in shown] == ["task_1", "task_2", "task_3"]
     assert ["with below $0.3000" in line for line in shown] == [False, True, False]
+    narrow = fleet_lines(rows, sort="cost", now_ms=6_000, width=60, height=9, theme=PLAIN)
+    assert ("with all below" in narrow[0], " $0.3000 " in narrow[3], "with" in narrow[3]) == (True, True, False)
     assert [line.endswith("    Look") for line in shown] == [False, False, True]
 
 

@@ -18,6 +18,8 @@ from ohm_subagents.contract import (
     TaskId,
     TaskSettled,
     ToolStarted,
+    Usage,
+    UsageAdded,
     apply,
 )
 from ohm_subagents.contract.activity import Activity
@@ -105,3 +107,26 @@ def test_the_first_line_tells_what_is_left_of_a_budget_that_all_share() -> None:
         (first, *rest) = screen_lines(tasks, now_ms=2_000, width=80, height=9, theme=PLAIN)
         assert (" · $0.2500 left" in first) == is_told
         assert any(" left" in line for line in rest) != is_told
+
+
+def test_a_budget_that_runs_out_is_told_before_the_others() -> None:
+    left = AccountCharged(remaining=Remaining(cost_usd=Decimal("0.90"), requests=2))
+    live = told("part", RunStarted(prompt="p"), left)
+    shares = StartBudget(id="a", budget=Budget(cost_usd=Decimal(1), requests=9))
+    scarce = LiveTask(replace(live.task, assignment=replace(live.task.assignment, shares=shares)))
+    (alone, *_) = screen_lines([scarce], now_ms=2_000, width=80, height=9, theme=PLAIN)
+    assert alone.endswith(" · part · 1s · 2 requests left · $0.9000 left")
+    (sums, *_) = screen_lines([scarce, scarce], now_ms=2_000, width=80, height=9, theme=PLAIN)
+    assert sums.endswith(" · 2 requests left · $0.9000 left")
+
+
+def test_on_a_narrow_screen_the_number_of_all_is_told_where_others_are_left_out_and_costs_stay() -> None:
+    used = UsageAdded(usage=Usage(cost_usd=Decimal("0.0123")))
+    many = [told(f"Review the retry policy {n}", RunStarted(prompt="p"), used) for n in range(4)]
+    many += [told(f"done {n}", *DONE) for n in range(12)]
+    (first, *_) = screen_lines(many, now_ms=100_000, width=50, height=9, theme=PLAIN)
+    assert first == "4 running (4 stuck) · 12 succeeded · $0.0492"
+    (first, *_) = screen_lines(many, now_ms=100_000, width=40, height=9, theme=PLAIN)
+    assert first == "4 of 16 running (4 stuck) · $0.0492"
+    _, stuck, *_ = screen_lines(many, now_ms=100_000, width=60, height=9, theme=PLAIN)
+    assert stuck.endswith(" · stuck for 1m 39s · $0.0123")

@@ -13,9 +13,9 @@ from ohm_subagents._terminal.prompts import answer_command, unbroken
 from ohm_subagents._terminal.terminal import is_terminal, prose_lines
 from ohm_subagents._views.call_waits import ended_waits
 from ohm_subagents._views.cells import one_line, wrap, wrapped
-from ohm_subagents._views.live_task import LiveTask, with_patience
+from ohm_subagents._views.live_task import LiveTask, as_of_now, with_patience
 from ohm_subagents._views.screen import screen_lines, sum_line
-from ohm_subagents._views.spans import painted
+from ohm_subagents._views.spans import painted, stacked
 from ohm_subagents._views.theme import PLAIN
 from ohm_subagents._views.tree import SPINNER, SPINNER_FRAME_MS
 from ohm_subagents._views.tree_order import in_tree
@@ -158,7 +158,8 @@ class Board:
             return f"  {SPINNER[now_ms // SPINNER_FRAME_MS % len(SPINNER)]} Starting…"
         hint = self._hint(tasks, width)
         if self.is_open:
-            tasks = [one._replace(depth=0) for one in tasks if one.task.id == self.chosen] or tasks
+            opened = [as_of_now(one, tasks)._replace(depth=0) for one in tasks if one.task.id == self.chosen]
+            tasks = opened or tasks
         tasks = [one._replace(is_answered_here=self.has_keys) for one in tasks]
         lines = screen_lines(
             tasks,
@@ -171,19 +172,18 @@ class Board:
         shown, room = tasks[0].task, height - len(hint) - len(lines) - 1
         if self.is_open and shown.is_terminal and room > 0:
             lines += ["", *_answer((shown.output or shown.text)[:_ANSWER_CHARS], width)[:room]]
-        return "\n".join([*lines, *(painted([("", _MARGIN), line], width, self.theme) for line in hint)])
+        return "\n".join([*lines, *(painted([("", _MARGIN), *line], width, self.theme) for line in hint)])
 
-    def _hint(self, tasks: Sequence[LiveTask], width: int) -> list[Span]:
+    def _hint(self, tasks: Sequence[LiveTask], width: int) -> list[list[Span]]:
         """Return what is said below the tasks: a note, the keys, or without these how to answer the first that asks."""
         room = max(1, width - len(_MARGIN))
         if self.note:
-            return [("warning", line) for line in wrap(one_line(f"{self.note}{self._heard_text()}"), room)]
+            return [[("warning", line)] for line in wrap(one_line(f"{self.note}{self._heard_text()}"), room)]
         if self.has_keys:
-            return [("dim", self._keys(tasks))]
+            return stacked((("dim", key) for key in self._keys(tasks)), room)
         asked = next((one.task.requests[0] for one in tasks if one.task.requests), None)
-        return (
-            [] if asked is None else [("warning", line) for line in unbroken(answer_command(asked, self._config), room)]
-        )
+        lines = [] if asked is None else unbroken(answer_command(asked, self._config), room)
+        return [[("warning", line)] for line in lines]
 
     def _heard_text(self) -> str:
         """Return when what was sent is heard, as long as that is to come."""
@@ -193,14 +193,14 @@ class Board:
         is_open = any(one.task.id == task_id and call in one.task.activity.open_calls for one in self.tasks)
         return f" · heard once {one_line(call.tool)} has ended" if is_open else ""
 
-    def _keys(self, tasks: Sequence[LiveTask]) -> str:
+    def _keys(self, tasks: Sequence[LiveTask]) -> list[str]:
         shown = [one.task for one in tasks if not self.is_open or one.task.id == self.chosen]
-        ways = [] if len(tasks) == 1 else ["Esc back" if self.is_open else "↑↓ choose ▸ · Enter open"]
+        ways = [] if len(tasks) == 1 else ["Esc back"] if self.is_open else ["↑↓ choose ▸", "Enter open"]
         steer = ["s send", *(["a answer"] if any(one.requests for one in shown) else [])]
         if (self.is_left or len(tasks) > 1) and any(not one.is_terminal for one in shown):
             steer.append("x cancel")
         goes_on = "task goes on" if len(tasks) == 1 else "tasks go on"
-        return " · ".join([f"q leave ({goes_on})" if self.is_left else "q stop", *ways, *steer])
+        return [f"q leave ({goes_on})" if self.is_left else "q stop", *ways, *steer]
 
 
 @lru_cache(maxsize=4)

@@ -89,6 +89,6 @@ def _sum(tasks: Sequence[LiveTask], width: int, theme: Theme) -> str:
 
 def _block(top: LiveTask, below: Sequence[LiveTask], width: int, theme: Theme) -> list[str]:
     now_ms = system_clock()
-    with_left = not (below and left_of([top, *below]))  # else the line above tells it
+    with_left = not (below and left_of([top, *below], now_ms=now_ms))  # else the line above tells it
     lines = task_block(top, now_ms=now_ms, width=width, theme=theme, with_left=with_left)
     return [*lines, *brief_lines(below, now_ms=now_ms, width=width, theme=theme, with_left=with_left)]

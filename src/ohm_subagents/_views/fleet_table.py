@@ -41,7 +41,10 @@ _LEFT: Final = frozenset({0, 1, 2, 3, 4, 9, 10})
 _LONGEST: Final = 24
 _SPARE: Final = (6, 4, 9, 7, 2)
 """The columns that go where there is no room, the first one first."""
+_TOKENS: Final = 7
+_COSTS: Final = 8
 _BUDGETS: Final = 9
+_WITH_BELOW: Final = "with below "
 _LEAST_TITLE: Final = 24
 _GAP: Final = 2
 _HUNG, _BELOW = "   ╰ ", "     "
@@ -94,26 +97,31 @@ def fleet_lines(
         _written(row, now_ms, is_patient=row.task.id in patient, with_left=row.task.parent not in ids) for row in shown
     )
     table = [_HEADS, *written]
-    widths = [max(cells(line[at]) for line in table) for at in range(len(_HEADS) - 1)]
-    kept = _fitting(widths, width)
+    widths, kept = _fitting(table, width)
+    if _TOKENS not in kept:  # it is narrow, and the first line says that costs are of whole trees
+        table = [(*line[:_COSTS], line[_COSTS].removeprefix(_WITH_BELOW), *line[_COSTS + 1 :]) for line in table]
+        widths, kept = _fitting(table, width)
     lines = [painted([("bold", sums)], width, theme)]
     spare = height - 2 - len(ordered) if with_work else 0
     told = _work_lines(shown, patient, spare, now_ms, width) if spare > 0 else {}
     for line, row in zip(table, (None, *shown), strict=True):
-        padded = [
-            text + " " * (space - cells(text)) if at in _LEFT else " " * (space - cells(text)) + text
-            for at, (text, space) in enumerate(zip(line, (*widths, 0), strict=True))
-            if at in kept
-        ]
+        mark, *others = _padded(line, widths, kept)
         is_amiss = line[0] in CONCERN_MARKS.values()
         token = "muted" if row is None else "warning" if is_amiss else STATUS_TOKENS[row.task.status]
-        lines.append(
-            painted([(token, padded[0]), ("muted" if row is None else "", "  ".join(["", *padded[1:]]))], width, theme)
-        )
+        lines.append(painted([(token, mark), ("muted" if row is None else "", "  ".join(["", *others]))], width, theme))
         lines += [painted(spans, width, theme) for spans in ([] if row is None else told.get(row.task.id, []))]
     if len(shown) < len(ordered):
         lines.append(painted([("dim", f"… and {len(ordered) - len(shown)} more")], width, theme))
     return lines[: max(1, height)]
+
+
+def _padded(line: Sequence[str], widths: Sequence[int], kept: Container[int]) -> list[str]:
+    """Return the cells of the columns that are kept, each as wide as its column."""
+    return [
+        text + " " * (space - cells(text)) if at in _LEFT else " " * (space - cells(text)) + text
+        for at, (text, space) in enumerate(zip(line, (*widths, 0), strict=True))
+        if at in kept
+    ]
 
 
 def _in_order(rows: Sequence[FleetRow], sort: FleetSort, now_ms: int) -> list[FleetRow]:
@@ -150,15 +158,16 @@ def _work_lines(
     return told
 
 
-def _fitting(widths: Sequence[int], width: int) -> set[int]:
-    """Return the columns that leave room for a title."""
+def _fitting(table: Sequence[Sequence[str]], width: int) -> tuple[list[int], set[int]]:
+    """Return the widths of all columns but the title's, and those that leave room for a title."""
+    widths = [max(cells(line[at]) for line in table) for at in range(len(_HEADS) - 1)]
     is_unlimited = widths[_BUDGETS] == len(_HEADS[_BUDGETS])
     kept = {*range(len(_HEADS))} - ({_BUDGETS} if is_unlimited else set())
     for column in _SPARE:
         if sum(widths[at] + _GAP for at in kept if at < len(widths)) + _LEAST_TITLE <= width:
             break
         kept.discard(column)
-    return kept
+    return widths, kept
 
 
 def _key(row: FleetRow, sort: FleetSort, now_ms: int) -> tuple[float, str]:
@@ -192,7 +201,7 @@ def _written(row: FleetRow, now_ms: int, *, is_patient: bool, with_left: bool) -
         "-" if task.status == "queued" else clock_text(taken_ms),
         f"{used.requests:,}",
         f"{used.input_tokens + used.output_tokens:,}",
-        "-" if used.cost_usd is None else f"{'' if used is task.usage else 'with below '}{cost_text(used.cost_usd)}",
+        "-" if used.cost_usd is None else f"{'' if used is task.usage else _WITH_BELOW}{cost_text(used.cost_usd)}",
         BETWEEN.join(left) if with_left else "",
         "  " * row.depth + one_line(task.description),
     )

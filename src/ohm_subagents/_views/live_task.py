@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from ohm_subagents._views.account import account_now
 from ohm_subagents._views.call_waits import CallWait  # noqa: TC001  the types of a public record are read at run time
 from ohm_subagents._views.work_facts import concern_of
 from ohm_subagents.contract.listed_task import ListedTask
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from ohm_subagents._views.work_facts import Concern
+    from ohm_subagents.contract.account import Account
     from ohm_subagents.contract.ids import TaskId
 
 
@@ -76,6 +79,24 @@ def awaited_tasks(
             since_ms = min(one.created_ms for one in going)
             found[parent] = Awaited(len(children), len(going), amiss["asking"], amiss["stuck"], since_ms)
     return found
+
+
+def as_of_now(live: LiveTask, among: Sequence[LiveTask]) -> LiveTask:
+    """Return a task with what is left of its budgets now: others of these share them, and have spent of them since."""
+    account = _account(live.task, {one.task.id: one.task for one in among})
+    return live._replace(task=replace(live.task, activity=replace(live.task.activity, account=account)))
+
+
+def _account(task: Task, among: Mapping[TaskId, Task]) -> Account | None:
+    asked = task.assignment
+    above = None if asked.parent is None else among.get(asked.parent)
+    start = None if asked.shares is None else asked.shares.id
+    together = (
+        one
+        for one in among.values()
+        if start is not None and one.assignment.shares is not None and one.assignment.shares.id == start
+    )
+    return account_now(task, parent=None if above is None else _account(above, among), together=together)
 
 
 def with_patience(tasks: Sequence[LiveTask], *, now_ms: int) -> list[LiveTask]:

@@ -9,7 +9,7 @@ from ohm_subagents._views.call_rows import call_row, change_rows, seen_calls
 from ohm_subagents._views.cells import cells, fit, last_lines, one_line, printable, wrapped
 from ohm_subagents._views.doing import SAID_CHARS, doing_line, said_end
 from ohm_subagents._views.quantities import counted, duration_text, usage_parts
-from ohm_subagents._views.spans import Span, painted, span_cells
+from ohm_subagents._views.spans import BETWEEN, Span, painted, span_cells
 from ohm_subagents._views.task_texts import STATUS_TOKENS, UPDATED, elapsed_ms, task_title
 from ohm_subagents._views.tree import BLANK, BRANCH, DOWN, LAST, MIN_WIDTH, PREFIX
 from ohm_subagents._views.verification import verified_line
@@ -34,6 +34,8 @@ _MOST_ROWS: Final = 20
 _MOST_NOTES: Final = 2
 _CHANGED_LINES: Final = 8
 _LEAST_TITLE: Final = 12
+_LEAST_SAID: Final = 6
+"""Cells with less room than that are left empty, so that no number seems to be cut."""
 _PARAGRAPHS: Final = re.compile(r"\n\s*\n")
 _FOLLOW_UP: Final = " (follow-up)"
 
@@ -46,18 +48,20 @@ def task_block(
     height: int = WHOLE,
     theme: Theme,
     is_chosen: bool = False,
+    with_kind: bool = True,
     with_left: bool = True,
 ) -> list[str]:
     """Draw a task as a tree: prompt, tool calls with changes of files, and what it says, waits for, or how it ended.
 
-    At most `height` lines, if that is 3 or more, of at most `width` cells; the newest rows stay. Without `with_left`
-    its title does not tell what is left.
+    At most `height` lines, if that is 3 or more, of at most `width` cells; the newest rows stay. Without `with_kind`
+    its title does not tell its type, and without `with_left` not what is left.
     """
     indent, width = "  " * live.depth, max(MIN_WIDTH, width)
     inner = max(MIN_WIDTH, width - len(indent)) - PREFIX
     last = _last(live, now_ms, inner, min(_SAID_LINES, max(1, (height - 1) // 2)))
     room = height - 1 - len(last)
-    title = title_line(live, now_ms=now_ms, width=width, theme=theme, is_chosen=is_chosen, with_left=with_left)
+    told = {"is_chosen": is_chosen, "with_kind": with_kind, "with_left": with_left}
+    title = title_line(live, now_ms=now_ms, width=width, theme=theme, **told)
     prompt = [] if _asked_again(live.task) in title else _prompt(live.task, inner, min(_PROMPT_LINES, room // 3))
     blocks = [*([prompt] if prompt else []), *_rows(live, now_ms, room - len(prompt)), last]
     lines = [title]
@@ -69,13 +73,21 @@ def task_block(
 
 
 def title_line(
-    live: LiveTask, *, now_ms: int, width: int, theme: Theme, is_chosen: bool = False, with_left: bool = True
+    live: LiveTask,
+    *,
+    now_ms: int,
+    width: int,
+    theme: Theme,
+    is_chosen: bool = False,
+    with_kind: bool = True,
+    with_left: bool = True,
 ) -> str:
     """Draw the title of a task; while it works with its time, tool calls, tokens, cost and what is left."""
     width = max(MIN_WIDTH, width)
     head = _head(live, now_ms, is_chosen=is_chosen)
     tail = [] if live.task.is_terminal else _facts(live, now_ms, width // 2, with_left=with_left)
-    title = _title(live.task, max(_LEAST_TITLE, width - span_cells(head) - span_cells(tail)))
+    room = max(_LEAST_TITLE, width - span_cells(head) - span_cells(tail))
+    title = _title(live.task, room, with_kind=with_kind)
     return painted([*head, *title, *tail], width, theme)
 
 
@@ -96,18 +108,34 @@ def brief_lines(
     """
     width = max(MIN_WIDTH, width)
     heads = [_head(one, now_ms, is_chosen=one.task.id == chosen) for one in tasks]
-    share = max(width * 2 // 5, width // 2 - 6)  # a wide screen has room for both
-    titles = [
-        _title(one.task, max(_LEAST_TITLE, share - span_cells(head)), with_kind=with_kind)
-        for one, head in zip(tasks, heads, strict=True)
+    facts = _aligned([_facts(one, now_ms, width // 3, with_left=with_left) for one in tasks])
+    named = [
+        [*head, *_fitting_title(one.task, head, numbers, width, with_kind=with_kind)]
+        for one, head, numbers in zip(tasks, heads, facts, strict=True)
     ]
-    named = [[*head, *title] for head, title in zip(heads, titles, strict=True)]
-    facts = [_facts(one, now_ms, width // 3, with_left=with_left) for one in tasks]
     lines: list[str] = []
-    for one, cell, numbers in zip(tasks, _as_wide(named), _aligned(facts), strict=True):
-        head: list[Span] = [*cell, *numbers, ("dim", " · ")]
-        lines.append(painted([*head, *_briefly(one, now_ms, width - span_cells(head))], width, theme))
+    for one, cell, numbers in zip(tasks, _as_wide(named), facts, strict=True):
+        head = [*cell, *_whole(numbers, width - span_cells(cell))]
+        room = width - span_cells(head) - cells(BETWEEN)
+        said = [("dim", BETWEEN), *_briefly(one, now_ms, room)] if room >= _LEAST_SAID else []
+        lines.append(painted([*head, *said], width, theme))
     return lines
+
+
+def _fitting_title(task: Task, head: list[Span], numbers: list[Span], width: int, *, with_kind: bool) -> list[Span]:
+    """Return the title of a task; shorter, or without its type, where the numbers have no room otherwise."""
+    share = min(max(width * 2 // 5, width // 2 - 6), width - span_cells(numbers))  # a wide screen has room for both
+    room = max(_LEAST_TITLE, share - span_cells(head))
+    title = _title(task, room, with_kind=with_kind)
+    is_too_wide = span_cells([*head, *title, *numbers]) > width
+    return _title(task, room, with_kind=False) if is_too_wide else title
+
+
+def _whole(numbers: list[Span], room: int) -> list[Span]:
+    """Return the first ones of these numbers that have room: none is cut."""
+    while len(numbers) > 1 and span_cells(numbers) > room:
+        numbers = numbers[:-1]
+    return numbers
 
 
 def _briefly(live: LiveTask, now_ms: int, room: int) -> list[Span]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._views.budget_left import left_spans
 from ohm_subagents._views.live_task import with_patience
 from ohm_subagents._views.live_tree import brief_lines, task_block
 from ohm_subagents._views.quantities import clock_text, cost_text, usage_parts
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 _ORDER: Final = ("asking", "stuck", "running", "failed", "cancelled", "queued", "succeeded")
 """The first ones are shown where there is not room for all."""
 _STATUSES: Final[tuple[Status, ...]] = ("running", "failed", "cancelled", "queued", "succeeded")
-_CALM: Final = frozenset({STATUS_TOKENS["queued"], STATUS_TOKENS["succeeded"]})
+_CALM: Final = frozenset({STATUS_TOKENS["cancelled"], STATUS_TOKENS["queued"], STATUS_TOKENS["succeeded"]})
 
 
 def screen_lines(
@@ -43,18 +44,18 @@ def screen_lines(
     if len(tasks) == 1:
         return task_block(tasks[0], now_ms=now_ms, width=width, height=height, theme=theme)
     shown = _fitting(tasks, height - 1, chosen, now_ms)
-    active = sum(not one.task.is_terminal for one in shown)
-    spare = (height - 1 - len(shown) - (len(shown) < len(tasks))) // max(1, active)
+    with_tree, spare = _with_trees(shown, height - 1 - len(shown) - (len(shown) < len(tasks)), now_ms)
     lines = [sum_line(tasks, now_ms=now_ms, width=max(MIN_WIDTH, width), theme=theme)]
-    trees = {one.task.id for one in shown if spare > 1 and not one.task.is_terminal}
+    trees = {one.task.id for one in with_tree}
     others = [one for one in shown if one.task.id not in trees]
-    with_kind = bool(trees) or len({one.task.assignment.profile for one in tasks}) > 1  # a tree tells it
-    with_left = not left_of(tasks)  # else the first line tells it
+    is_whole = len(trees) == sum(not one.task.is_terminal for one in shown)
+    with_kind = (bool(trees) and is_whole) or len({one.task.assignment.profile for one in tasks}) > 1
+    with_left = not left_of(tasks, now_ms=now_ms)  # else the first line tells it
     briefs = brief_lines(
         others, now_ms=now_ms, width=width, theme=theme, chosen=chosen, with_kind=with_kind, with_left=with_left
     )
     brief = {one.task.id: line for one, line in zip(others, briefs, strict=True)}
-    draw = partial(task_block, now_ms=now_ms, width=width, theme=theme, with_left=with_left)
+    draw = partial(task_block, now_ms=now_ms, width=width, theme=theme, with_kind=with_kind, with_left=with_left)
     room = height - 1 - len(others) - (len(shown) < len(tasks))
     blocks = _blocks([one for one in shown if one.task.id in trees], 1 + spare, room, chosen, draw)
     for one in shown:
@@ -64,6 +65,21 @@ def screen_lines(
         told = ", ".join(text for _, text in _counted(rest, now_ms))
         lines.append(painted([("dim", f"  {UPDATED} {len(rest)} more: {told}")], max(MIN_WIDTH, width), theme))
     return lines
+
+
+def _with_trees(tasks: Sequence[LiveTask], room: int, now_ms: int) -> tuple[Sequence[LiveTask], int]:
+    """Return the tasks of which a tree is drawn in so many lines more than one each, and how many lines each has.
+
+    Where that is too little for all that go on, it is for those that ask or are stuck, the asking ones first.
+    """
+    active = [one for one in tasks if not one.task.is_terminal]
+    if active and room // len(active) > 1:
+        return active, room // len(active)
+    amiss = sorted(
+        (one for one in active if one.concern(now_ms=now_ms)), key=lambda one: _ORDER.index(_state(one, now_ms))
+    )
+    chosen = amiss[: max(0, room // 2)]
+    return chosen, room // max(1, len(chosen))
 
 
 def _blocks(
@@ -85,34 +101,39 @@ def sum_line(tasks: Sequence[LiveTask], *, now_ms: int, width: int, theme: Theme
     """Draw how many tasks there are of each kind, what they have used and taken in all, and what is left for them.
 
     Where there is no room for all of that, tokens and calls go first, then the time and the numbers of those that
-    nobody has to look at. No number is cut.
+    nobody has to look at; the first number says of how many it is then. No number is cut.
     """
     counts = _counted(tasks, now_ms)
     used = sum((one.task.activity.usage for one in tasks), NOTHING_USED)
     began_ms = min((one.task.assignment.created_ms for one in tasks), default=now_ms)
     ended_ms = max((one.task.ended_ms or now_ms for one in tasks), default=now_ms)
-    money = [*([] if used.cost_usd is None else [cost_text(used.cost_usd)]), *left_of(tasks)]
-    time, usage = clock_text(ended_ms - began_ms), usage_parts(replace(used, cost_usd=None))
-    parts = [*counts, *(("dim", number) for number in (time, *money, *usage))]
-    spare = [
-        *(("dim", number) for number in (*reversed(usage), time)),
-        *(part for part in counts[::-1] if part[0] in _CALM),
-    ]
-    while len(lines := stacked(parts, width)) > 1 and spare:
+    cost: list[Span] = [] if used.cost_usd is None else [("dim", cost_text(used.cost_usd))]
+    time: Span = ("dim", clock_text(ended_ms - began_ms))
+    usage: list[Span] = [("dim", number) for number in usage_parts(replace(used, cost_usd=None))]
+    parts = [*counts, time, *cost, *left_of(tasks, now_ms=now_ms), *usage]
+    spare = [*reversed(usage), time, *(part for part in counts[:0:-1] if part[0] in _CALM)]
+    while len(lines := stacked(_of_all(parts, counts, len(tasks)), width)) > 1 and spare:
         parts.remove(spare.pop(0))
     return painted(lines[0], width, theme)
 
 
-def left_of(tasks: Sequence[LiveTask]) -> list[str]:
-    """Return the money that is left of the budget that all of them share, while one of them works."""
+def _of_all(parts: Sequence[Span], counts: Sequence[Span], total: int) -> list[Span]:
+    """Say in the first part of how many tasks it is, if the number of others is left out."""
+    if all(one in parts for one in counts):
+        return [*parts]
+    (mark, first), *others = parts
+    number, _, rest = first.partition(" ")
+    return [(mark, f"{number} of {total} {rest}"), *others]
+
+
+def left_of(tasks: Sequence[LiveTask], *, now_ms: int) -> list[Span]:
+    """Return what is left of the money that all of them share, while one of them works, and of what runs out."""
     tops = [one.task for one in tasks if not one.depth]
     shared = {None if one.assignment.shares is None else one.assignment.shares.id for one in tops}
-    accounts = (one.activity.account for one in tops)
-    left = [account.remaining for account in accounts if account is not None and account.remaining is not None]
-    costs = [one.cost_usd for one in left if one.cost_usd is not None]
     is_one = len(tops) == 1 or (len(shared) == 1 and None not in shared)
     works = any(not one.task.is_terminal for one in tasks)
-    return [f"{cost_text(min(costs))} left"] if is_one and works and costs else []
+    left = left_spans(tops, at_ms=now_ms) if is_one and works else []
+    return [(mark, text) for mark, text in left if mark == "warning" or text.startswith("$")]
 
 
 def _counted(tasks: Sequence[LiveTask], now_ms: int) -> list[Span]:

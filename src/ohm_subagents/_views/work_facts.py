@@ -5,7 +5,8 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
-from ohm_subagents._views.account import remaining_parts, unpriced_text
+from ohm_subagents._views.account import unpriced_text
+from ohm_subagents._views.budget_left import left_spans
 from ohm_subagents._views.cells import one_line
 from ohm_subagents._views.quantities import clock_text, cost_text, counted
 from ohm_subagents._views.spans import span_cells
@@ -30,26 +31,28 @@ _QUIET_MS: Final = 30_000
 
 
 def work_facts(task: Task, *, now_ms: int, room: int, is_patient: bool, with_left: bool = True) -> list[Span]:
-    """Return what is known of the work in numbers, as much as fits; first the time, and for how long it is stuck.
+    """Return what is known of the work in numbers, as much as fits.
 
-    One that is queued has not worked yet, so it has no time.
+    First the time, then for how long it is stuck, and the budget that runs out next. One that is queued has not worked
+    yet, so it has no time.
     """
-    usage, account = task.activity.tree_usage, task.activity.account
+    usage = task.activity.tree_usage
     tokens = usage.input_tokens + usage.output_tokens
     texts = _todos(task)
     texts += [*filter(None, [unpriced_text(task)])] if usage.cost_usd is None else [cost_text(usage.cost_usd)]
-    texts += (
-        [] if task.is_terminal or not with_left else [f"{left} left" for left in remaining_parts(account, at_ms=now_ms)]
-    )
+    left = [] if task.is_terminal or not with_left else left_spans([task], at_ms=now_ms)
+    scarce = [span for span in left[:1] if span[0] == "warning"]
+    texts += [text for _, text in left[len(scarce) :]]
     quiet = 0 if is_patient else quiet_ms(task, now_ms=now_ms)
     texts += [counted(usage.tool_calls, "tool")] if usage.tool_calls and not quiet else []
     texts += [f"{tokens:,} tokens"] if tokens else []
     texts += [one_line(f"{task.route.provider}/{task.route.model}")] if task.route.model != UNAVAILABLE else []
     is_queued = task.status == "queued"
     spans: list[Span] = [] if is_queued else [("dim", f" · {clock_text(elapsed_ms(task, now_ms=now_ms))}")]
-    if quiet:
-        spans.append(("warning", f" · stuck for {clock_text(quiet)}"))
-        room += span_cells(spans[1:])
+    amiss: list[Span] = [("warning", f" · stuck for {clock_text(quiet)}")] if quiet else []
+    amiss += [(mark, f" · {text}") for mark, text in scarce]
+    spans += amiss
+    room += span_cells(amiss)
     for text in texts:
         if span_cells(spans) + len(text) + 3 > room:
             break
