@@ -175,7 +175,7 @@ def test_keys_sort_what_is_shown_live_and_end_it(ohm, ohm_process) -> None:
         another_process(ohm.root / "config"),
         on_terminal(ohm_process, "top") as (screen, shown),
     ):
-        screen.wait_for("sorted by time", "running  ")
+        screen.wait_for("sorted by time", "running  ", "q quit · to steer: ohm send|cancel <id>")
         screen.type("c")
         screen.wait_for("sorted by cost")
         screen.type("q")
@@ -207,7 +207,8 @@ def test_whoever_leaves_a_task_of_another_process_keeps_what_was_drawn_and_it_go
         another_process(ohm.root / "config") as (task_id, _),
         on_terminal(ohm_process, word, task_id, *options) as (screen, shown),
     ):
-        screen.wait_for("so far", "  q leave (task goes on) · s send · x cancel")
+        how = "how to " if options else ""
+        screen.wait_for("so far", f"  q leave (task goes on) · s {how}send · x {how}cancel")
         screen.type("q")
         screen.wait_for_end()
         assert shown.wait(PATIENCE_S) == 128 + signal.SIGINT

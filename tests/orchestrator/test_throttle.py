@@ -107,12 +107,13 @@ class TestThroughAnOhm:
 
         class Watch:
             def notify(self, task, event):
-                events.append(event.kind)
+                events.append(event)
 
         async with opened(lambda request, sink: asking(acme, request, sink)) as ohm:
             await ohm.run("finder", "p", observer=Watch())
 
-        assert [kind for kind in events if kind.startswith("request")] == ["request_held", "request_released"]
+        held, released = (event for event in events if event.kind.startswith("request"))
+        assert (held.why, held.wait_s, released.kind) == ("rate_limit", 3.0, "request_released")
 
     async def test_the_others_go_on_as_soon_as_the_first_one_is_being_answered(self):
         acme = Acme(open_at=3, retry_after_s=3)

@@ -54,6 +54,8 @@ class Board:
         self._config = config
         self.has_keys = False
         """Tell at the bottom of a frame which keys there are."""
+        self.is_told = False
+        """Keys that send and cancel tell the commands that do so elsewhere."""
         self.is_left = False
         """The key that stops leaves the tasks, which go on: they are not of this command."""
         self.note = ""
@@ -196,9 +198,10 @@ class Board:
     def _keys(self, tasks: Sequence[LiveTask]) -> list[str]:
         shown = [one.task for one in tasks if not self.is_open or one.task.id == self.chosen]
         ways = [] if len(tasks) == 1 else ["Esc back"] if self.is_open else ["↑↓ choose ▸", "Enter open"]
-        steer = ["s send", *(["a answer"] if any(one.requests for one in shown) else [])]
+        how = "how to " if self.is_told else ""
+        steer = [f"s {how}send", *(["a answer"] if any(one.requests for one in shown) else [])]
         if (self.is_left or len(tasks) > 1) and any(not one.is_terminal for one in shown):
-            steer.append("x cancel")
+            steer.append(f"x {how}cancel")
         goes_on = "task goes on" if len(tasks) == 1 else "tasks go on"
         return [f"q leave ({goes_on})" if self.is_left else "q stop", *ways, *steer]
 

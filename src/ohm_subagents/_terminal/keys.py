@@ -72,7 +72,7 @@ class Keyboard:
 
     async def run(self) -> None:
         """Read keys and obey them, until the terminal is closed."""
-        self._board.has_keys = True
+        self._board.has_keys, self._board.is_told = True, self._ohm is None
         with _unechoed() as terminal:
             while (pressed := await self._pressed(terminal)) is not None:
                 for key in _KEY.findall(pressed):

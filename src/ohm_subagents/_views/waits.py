@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.call_rows import ASKED, seen_calls
 from ohm_subagents._views.cells import ELLIPSIS, cells, fit, one_line, wrap
+from ohm_subagents._views.quantities import clock_text
 from ohm_subagents._views.request_texts import landing_text, request_text
 from ohm_subagents._views.tool_calls import call_subject
 from ohm_subagents._views.work_facts import amiss_text
@@ -76,7 +77,8 @@ def queued_text(place: int = 1, together: int = 1) -> str:
 
 def held_text(held: RequestHeld) -> str:
     """Return what a model request waits for that is not made yet."""
-    return _HELD[held.why].format(one_line(held.provider))
+    asked = _HELD[held.why].format(one_line(held.provider))
+    return f"{asked[:-1]} for {clock_text(round(held.wait_s * 1000))}." if held.wait_s else asked
 
 
 def asked_lines(

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 _KEYS: Final = {sort[0]: sort for sort in FLEET_SORTS} | {"k": "tokens"}
 _HINT: Final = "c cost · t time · k tokens · p profile · q quit"
+_STEERED: Final = " · to steer: ohm send|cancel <id>"
 _EVERYTHING: Final = 10_000
 """More lines and columns than any terminal has."""
 
@@ -86,7 +87,8 @@ class _Fleet:
 
     def frame(self, width: int, height: int) -> str:
         """Draw it with the keys that there are."""
-        return "\n".join([*self.lines(width, height - 1), _HINT])
+        hint = _HINT + _STEERED if len(_HINT + _STEERED) <= width else _HINT
+        return "\n".join([*self.lines(width, height - 1), hint])
 
 
 async def top(sort: FleetSort, settled: int, store: Store, _config: OhmConfig) -> int:

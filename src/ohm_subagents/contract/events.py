@@ -234,6 +234,8 @@ class RequestHeld(_Event):
     """The id of the provider that is asked."""
     why: Literal["slots", "rate_limit", "budget"]
     """All slots are taken, the provider asked to slow down, or the budget is reserved by other requests."""
+    wait_s: float | None = None
+    """The seconds until the provider is asked again, where it is known; other requests may have to wait longer."""
     kind: Literal["request_held"] = "request_held"
 
 

@@ -145,7 +145,8 @@ class Throttle:
 
     async def _wait(self, line: _Line, provider: str, held: Callable[[RequestHeld], None]) -> bool:
         """Wait until the provider may be asked again; return True if this request is the one that tries first."""
-        held(RequestHeld(provider=provider, why="rate_limit"))
+        wait_s = max(0.0, line.open_at - anyio.current_time())
+        held(RequestHeld(provider=provider, why="rate_limit", wait_s=round(wait_s, 3)))
         while line.backoff_s > 0:
             window_s = line.backoff_s
             await line.probe.acquire()
