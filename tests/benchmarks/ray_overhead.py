@@ -30,6 +30,7 @@ SELDOM = (50_000, 10, 10)
 """The threshold that the guide on capacity gives to programs which start hundreds of tasks at once."""
 BURSTS = 5
 PROGRAMS = 2
+RUNNERS = 2
 BURST, QUEUED, ONE_BY_ONE, DELTAS = 1000, 2000, 300, 500
 
 
@@ -115,7 +116,9 @@ async def measured(ohm, name, log, cluster=None, least=None):
     spent = await one_by_one(lambda: ohm.run("finder", "say"))
     told(f"{name}: one task after another, median", median(spent), "ms")
     told(f"{name}: one task after another, p99", p99(spent), "ms")
+    await together(ohm, "say")  # one runner has enough to do for one task after another, and the pool only that one
     runners = [] if cluster is None else cluster.runners()
+    assert cluster is None or len(runners) == RUNNERS
     of_ray = [] if cluster is None else [one for one in cluster.processes() if one not in runners]
     gc.unfreeze()
     gc.set_threshold(*USUAL)
@@ -136,7 +139,7 @@ async def submitting(address):
     log = EventLog()
     with tempfile.TemporaryDirectory() as directory:
         env = {**os.environ, "OHM_RAY_ADDRESS": address}
-        async with opened(directory, env, log, store="memory", runners=2) as ohm:
+        async with opened(directory, env, log, store="memory", runners=RUNNERS) as ohm:
             await together(ohm, "say")
             collect_seldom()
             sys.stdout.write("ready\n")
@@ -227,11 +230,11 @@ async def main():
         cluster.env["OHM_RAY_ADDRESS"] = cluster.address
         env = cluster.env | {"OHM_SUBAGENTS_STORE": "memory"}
         log = EventLog()
-        async with opened(directory, env, log, runners=2) as ohm:
+        async with opened(directory, env, log, runners=RUNNERS) as ohm:
             await ohm.reconfigure(config={"subagentBackend": "none"})
             alone = await measured(ohm, "in process", log)
         log = EventLog()
-        async with opened(directory, env, log, runners=2) as ohm:
+        async with opened(directory, env, log, runners=RUNNERS) as ohm:
             remote = await measured(ohm, "ray", log, cluster, 2000)
             told("ray: overhead of a task", remote - alone, "ms", most=10)
             await first_event(ohm, log)
