@@ -26,6 +26,7 @@ from ohm_subagents.plugin import Err, Ok, RequestNeed, ToolCall, ToolResult, res
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextvars import Context
     from decimal import Decimal
 
     from anyio.abc import TaskGroup
@@ -54,18 +55,17 @@ class Answers:
         self._request = request
         self._link = link
         self._deposits = deposits
-        self._context = copy_context()  # of the run, which its child tools are called in
         self._on_first = on_first
-        self._group: TaskGroup | None = None
+        self._run: tuple[Context, TaskGroup] | None = None
         self._is_closed = False
         self._waiting: list[tuple[AskMessage, anyio.CancelScope]] = []
         self._asks: dict[int, anyio.CancelScope] = {}
 
     def open(self, group: TaskGroup) -> None:
-        """Answer in tasks of this group, which `close` ends."""
-        self._group = group
+        """Answer in tasks of this group, which `close` ends, and in the context that this is called in."""
+        self._run = copy_context(), group
         for ask, scope in self._waiting:
-            self._start(group, ask, scope)
+            group.start_soon(self._answer, ask, scope)
         self._waiting.clear()
 
     def close(self) -> None:
@@ -79,14 +79,12 @@ class Answers:
         if self._is_closed or ask.ask in self._asks:
             return
         scope = self._asks[ask.ask] = anyio.CancelScope(shield=True)
-        if self._group is not None:
-            self._start(self._group, ask, scope)
+        if self._run is not None:
+            context, group = self._run
+            context.run(group.start_soon, self._answer, ask, scope)
         else:
             self._waiting.append((ask, scope))
             self._on_first()
-
-    def _start(self, group: TaskGroup, ask: AskMessage, scope: anyio.CancelScope) -> None:
-        self._context.run(group.start_soon, self._answer, ask, scope)
 
     def is_open(self, ask: int) -> bool:
         """Return True if the run still needs what it asked, as far as was heard."""

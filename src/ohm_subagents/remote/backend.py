@@ -128,15 +128,16 @@ class RemoteBackend:
     ) -> Result[RunOutput, OhmError]:
         """Return how a run ends, once what it did to its files is kept; an answer whose work is lost is none."""
         lost: OhmError | None = None
-        result: Result[RunOutput, OhmError] = Err(OhmError(code=ErrorCode.TASK_ABORTED, message="The run was stopped."))
+        has_answered = False
         try:
             result = await playing
+            has_answered = isinstance(result, Ok)
         finally:
             lost = await self._carrier.kept(request, sink, run.told, is_silent=run.is_silent)
-            if lost is not None and not isinstance(result, Ok):
+            if lost is not None and not has_answered:
                 sink.emit(DiagnosticRaised(diagnostic=Diagnostic(subject="workspace", message=str(lost))))
             self._acknowledge(run)
-        return result if lost is None or isinstance(result, Err) else Err(lost)
+        return Err(lost) if lost is not None and has_answered else result
 
     async def has(self, request: RunRequest) -> bool:
         """Return True if the runner knows the run of a request, so that it may be attached to.

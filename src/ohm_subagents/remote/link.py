@@ -117,15 +117,15 @@ class Link:
 
     def open(self, run_key: str, run: LinkedRun, *, since: int = 0) -> None:
         """Let a run hear what is reported of it after this report."""
+        self._listen_on()
         self._runs[run_key] = run
         self._heard[run_key] = since
         self._left.discard(run_key)
-        self._to_hear.set()
 
     def acknowledge(self, run_key: str, n: int) -> None:
         """Tell the runner that the reports of a run up to this one are not needed again."""
+        self._listen_on()
         self._acks[run_key] = n
-        self._to_hear.set()
 
     def close(self, run_key: str, *, is_left: bool = False) -> None:
         """Let nobody hear of a run any more; of one that `is_left` to another process, nothing is acknowledged."""
@@ -136,8 +136,10 @@ class Link:
 
     def send(self, message: RunMessage) -> None:
         """Send a message to the runner, after those before it. Raises `WireError` if its version cannot say it."""
-        self._unsent.append(sized(message, version=self.version))
-        self._to_send.set()
+        written = sized(message, version=self.version)
+        if not self._unsent:
+            self._to_send.set()
+        self._unsent.append(written)
 
     async def serve(self) -> None:
         """Send and listen until the runner is lost."""
@@ -173,6 +175,11 @@ class Link:
         return Post(
             owner=self._owner, incarnation=self._incarnation, first=self._first, messages=messages, shared=shared
         )
+
+    def _listen_on(self) -> None:
+        """Wake `_listen`, if nothing was there that it listens for."""
+        if not self._runs and not self._acks:
+            self._to_hear.set()
 
     async def _listen(self) -> None:
         while True:

@@ -9,13 +9,13 @@ import anyio
 
 from ohm_subagents.contract.usage import NOTHING_USED
 from ohm_subagents.contract.wire import AskLeft, AskMessage, CaughtUp, RequestAsked, ResultReported
-from ohm_subagents.plugin import Err, ErrorCode, Ok, UsageAdded
+from ohm_subagents.plugin import Err, Ok, UsageAdded
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Sequence
 
     from ohm_subagents.contract.wire import RunReport
-    from ohm_subagents.plugin import OhmError, Result, RunOutput, RunRequest, Sink
+    from ohm_subagents.plugin import OhmError, RunRequest, Sink
     from ohm_subagents.remote.answers import Answers
     from ohm_subagents.remote.deposits import Deposits
 
@@ -100,26 +100,14 @@ class Settlement:
         if heard and self._feed is not None and self._deposits is not None:
             self._deposits.settle(self._key, heard, stored=self._feed.stored)
 
-    async def counted(
-        self, playing: Awaitable[Result[RunOutput, OhmError]], sink: Sink, cancel_s: float
-    ) -> Result[RunOutput, OhmError]:
-        """Return how the run ends, once that is counted which the ledger has granted to it, and nobody will hear of.
+    async def count_cancelled(self, sink: Sink, cancel_s: float) -> None:
+        """Count what nobody will hear of a run that is cancelled: if its runner is silent, the ledger has so long."""
+        if not self._has_heard_end and self._feed is not None and not self._feed.is_left:
+            with anyio.move_on_after(cancel_s, shield=True):
+                await self.count_unheard(sink, is_lost=True)
 
-        Of one that is cancelled, and whose runner is silent, the ledger has `cancel_s` seconds to tell.
-        """
-        try:
-            result = await playing
-        except anyio.get_cancelled_exc_class():
-            if not self._has_heard_end and self._feed is not None and not self._feed.is_left:
-                with anyio.move_on_after(cancel_s, shield=True):
-                    await self._count_unheard(sink, is_lost=True)
-            raise
-        is_lost = isinstance(result, Err) and result.err_value.code == ErrorCode.RUNNER_LOST
-        unknown = await self._count_unheard(sink, is_lost=is_lost)
-        return result if unknown is None else Err(unknown)
-
-    async def _count_unheard(self, sink: Sink, *, is_lost: bool) -> OhmError | None:
-        """Count what nobody will hear of; return why that is not known.
+    async def count_unheard(self, sink: Sink, *, is_lost: bool) -> OhmError | None:
+        """Count what the ledger has granted, and nobody will hear of; return why that is not known.
 
         A runner that is cut off from this process, which goes on, asks the ledger too before it `is_lost`.
         """

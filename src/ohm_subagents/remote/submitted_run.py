@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -18,7 +18,6 @@ from ohm_subagents.contract.wire import (
     SteerAnswered,
     SteeringClosed,
     SteeringOpened,
-    SteerRun,
     UnknownEvent,
     WireError,
 )
@@ -35,9 +34,10 @@ from ohm_subagents.plugin import (
 from ohm_subagents.remote.answers import Answers
 from ohm_subagents.remote.request import wire_run
 from ohm_subagents.remote.settlement import Settlement, catches_up
+from ohm_subagents.remote.steering import Steering
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
 
     from anyio.abc import TaskGroup
 
@@ -71,22 +71,19 @@ class SubmittedRun:
         self._asks = Answers(run_key, request, link, deposits=deposits, on_first=self._stirred.set)
         self._settlement = Settlement(run_key, request, deposits, self._asks)
         self._group: TaskGroup | None = None
-        self._offers: dict[int, Callable[[bool], None]] = {}
-        self._offered = 0
-        self._steering = ExitStack()
+        self._steering: Steering | None = None
         self._has_noted = False
         self._last = self._acknowledged = 0
         self.told: ResultReported | None = None
         """The end of the run as the runner told it."""
 
-    async def start(self, workspace: Workspace, *, cancel_s: float) -> Result[RunOutput, OhmError]:
+    def start(self, workspace: Workspace, *, cancel_s: float) -> Awaitable[Result[RunOutput, OhmError]]:
         """Run it to its end. If this is cancelled, the run has `cancel_s` seconds to end, and is told of until then."""
-        try:
-            run = wire_run(self._request, workspace)
-            start = StartRun(run_key=self._key, run=run, ledger_after_s=self._settlement.after_s)
-            return await self._settlement.counted(self._play(start, 0, cancel_s), self._sink, cancel_s)
-        except WireError as unsayable:
-            return Err(OhmError(code=ErrorCode.BACKEND_FAILED, message=str(unsayable)))
+        return self._play(partial(self._started, workspace), 0, cancel_s)
+
+    def _started(self, workspace: Workspace) -> RunMessage:
+        run = wire_run(self._request, workspace)
+        return StartRun(run_key=self._key, run=run, ledger_after_s=self._settlement.after_s)
 
     async def attach(self, since: int, *, cancel_s: float) -> Result[RunOutput, OhmError]:
         """Go on with a run that another process began, from what it reported after `since`."""
@@ -95,14 +92,15 @@ class SubmittedRun:
             self._link.send(CancelRun(run_key=self._key))  # or it goes on for nobody
             return Err(lost)
         self._is_catching_up = True
-        attach = AttachRun(run_key=self._key, since=since, tells_end=True, ledger_after_s=self._settlement.after_s)
-        return await self._settlement.counted(self._play(attach, since, cancel_s), self._sink, cancel_s)
+        attach = partial(AttachRun, run_key=self._key, since=since, tells_end=True)
+        return await self._play(partial(attach, ledger_after_s=self._settlement.after_s), since, cancel_s)
 
-    async def _play(self, first: RunMessage, since: int, cancel_s: float) -> Result[RunOutput, OhmError]:
+    async def _play(self, first: Callable[[], RunMessage], since: int, cancel_s: float) -> Result[RunOutput, OhmError]:
+        """Return how the run ends, once that is counted which a ledger has granted to it, and nobody will hear of."""
         self._link.open(self._key, self, since=since)
         try:
             self._settlement.open()
-            self._link.send(first)
+            self._link.send(first())
             stop: BaseException | None = None
             try:
                 await self._stirred.wait()  # most runs ask nothing, and need no group of tasks
@@ -110,12 +108,24 @@ class SubmittedRun:
                 stop = cancelled
             if stop is not None or not self._is_over:
                 await self._attend(stop, cancel_s)
+        except anyio.get_cancelled_exc_class():
+            self._hear_no_more()
+            await self._settlement.count_cancelled(self._sink, cancel_s)
+            raise
+        except WireError as unsayable:
+            return Err(OhmError(code=ErrorCode.BACKEND_FAILED, message=str(unsayable)))
         finally:
-            self._close()
-            self._link.close(self._key, is_left=self._is_left or self.told is None)  # no end that was not heard is over
+            self._hear_no_more()
         if self._fault is not None:
             raise self._fault
-        return self._result or Err(_lost("It is gone."))
+        result = self._result or Err(_lost("It is gone."))
+        is_lost = isinstance(result, Err) and result.err_value.code == ErrorCode.RUNNER_LOST
+        unknown = await self._settlement.count_unheard(self._sink, is_lost=is_lost)
+        return result if unknown is None else Err(unknown)
+
+    def _hear_no_more(self) -> None:
+        self._close()
+        self._link.close(self._key, is_left=self._is_left or self.told is None)  # no end that was not heard is over
 
     async def _attend(self, stop: BaseException | None, cancel_s: float) -> None:
         """Answer what the run asks until it is over; it was cancelled if there is a `stop`, which is raised again."""
@@ -234,8 +244,12 @@ class SubmittedRun:
                 self._asks.leave(ask)
             case AskMessage():
                 self._asks.begin(report)
+            case SteeringOpened() | SteerAnswered() | SteeringClosed() if self._request.inbox is not None:
+                self._steering = self._steering or Steering(self._key, self._link, self._request.inbox)
+                if not self._is_closed:
+                    self._steering.hear(report)
             case _:
-                self._hear_of_steering(report)
+                pass
 
     def _end(self, result: Result[RunOutput, OhmError]) -> None:
         if self._result is None:
@@ -248,7 +262,8 @@ class SubmittedRun:
 
     def _close(self) -> None:
         self._settlement.close()
-        self._steering.close()
+        if self._steering is not None:
+            self._steering.close()
         self._asks.close()
         if self._group is not None and self._is_storing:
             self._group.cancel_scope.cancel()
@@ -260,35 +275,6 @@ class SubmittedRun:
             self._has_noted = True
             message = f"The runner reports events of a newer release, such as '{event.kind}', which are not recorded."
             yield DiagnosticRaised(diagnostic=Diagnostic(subject="remote", message=message))
-
-    # Follow-ups
-
-    def _hear_of_steering(self, report: RunReport) -> None:
-        match report:
-            case SteeringOpened(can_finish=can_finish):
-                inbox = self._request.inbox
-                if inbox is not None and not self._is_closed:
-                    self._steering.enter_context(inbox.offered_to(self._offer, self._finish if can_finish else None))
-            case SteerAnswered(offer=offer, is_taken=is_taken):
-                self._offers.pop(offer, _ignore)(is_taken)
-            case SteeringClosed():
-                self._steering.close()
-            case _:
-                pass
-
-    def _offer(self, text: str, answer: Callable[[bool], None]) -> None:
-        self._offered += 1
-        self._offers[self._offered] = answer
-        self._link.send(SteerRun(run_key=self._key, offer=self._offered, text=text))
-
-    def _finish(self, text: str) -> bool:
-        self._offered += 1
-        self._link.send(SteerRun(run_key=self._key, offer=self._offered, text=text, is_last=True))
-        return True
-
-
-def _ignore(_is_taken: bool) -> None:  # noqa: FBT001  an answer is yes or no
-    pass
 
 
 def _lost(why: str) -> OhmError:

@@ -56,8 +56,9 @@ class About:
             services=read(told.get("services", [])),
         )
 
-    def misfit(self, options: RayOptions, ours: Mapping[str, str]) -> OhmError | None:
-        """Return the error of a program whose options, with the digests `ours`, are not those of the runner."""
+    def misfit(self, options: RayOptions) -> OhmError | None:
+        """Return the error of a program whose options are not those of the runner."""
+        ours = digests(options)
         others = [name for name, theirs in self.digests.items() if theirs != ours.get(name, theirs)]
         if self.backend not in {"", options.run}:
             message = f"The pool '{options.pool}' runs '{self.backend}', not '{options.run}'."

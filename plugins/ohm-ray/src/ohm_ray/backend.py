@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from operator import attrgetter
 from secrets import randbelow
 from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from ohm_ray.about import digests, with_demands
+from ohm_ray.about import with_demands
 from ohm_ray.member import Member, is_lost
 from ohm_subagents.plugin import (
     Checkpointed,
@@ -33,7 +34,7 @@ from ohm_subagents.remote import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Sequence
 
     from anyio.abc import TaskGroup
 
@@ -66,14 +67,11 @@ class RayBackend:
         deposits: Deposits | None,
     ) -> None:
         self._runners = runners
-        self._group = group
         self._options = options
-        self._patience = patience
         self._services = services
-        self._clones = clones
         self._deposits = deposits
-        self._digests = digests(options)
         self._members: list[Member] = []
+        self._new_member = partial(Member, runners, options, group, patience, clones=clones, deposits=deposits)
         scaling = Scaling(
             min_runners=options.fewest,
             max_runners=options.most,
@@ -87,7 +85,9 @@ class RayBackend:
     async def run(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
         """Run one prompt to its end. `onLost` says what follows where its runner is lost."""
         seen = _Seen(sink)
-        return await self._kept_on(request, seen, await self._run_once(request, seen))
+        member = await self._placed()
+        result = await self._counted(member, self._run_at(member, request, seen))
+        return await self._kept_on(request, seen, result)
 
     async def attach(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
         """Go on with a run of a process that has died, at the runner that has it; where none does, it is lost."""
@@ -104,7 +104,7 @@ class RayBackend:
                 return Err(lost)
         if found is not None:
             member, request = found
-            result = await member.having(member.remote.attach(request, seen))
+            result = await self._counted(member, member.remote.attach(request, seen))
         return await self._kept_on(request, seen, result)
 
     async def leave(self) -> None:
@@ -130,7 +130,8 @@ class RayBackend:
                 request = replace(request, feed=request.feed.again())
             request = replace(request, checkpoint=seen.checkpoint or request.checkpoint)
             seen.emit(DiagnosticRaised(diagnostic=Diagnostic(subject="ray", message=_ELSEWHERE)))
-            result = await self._run_once(request, seen)
+            member = await self._placed()
+            result = await self._counted(member, self._run_at(member, request, seen))
         return result
 
     def _lives(self, request: RunRequest) -> list[RunRequest]:
@@ -160,12 +161,19 @@ class RayBackend:
                 group.start_soon(look, number)
         return found[0] if found else None
 
-    async def _run_once(self, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
-        member = await self._placed()
+    async def _counted(
+        self, member: Member, run: Awaitable[Result[RunOutput, OhmError]]
+    ) -> Result[RunOutput, OhmError]:
+        """Return what becomes of a run at a runner, and count it meanwhile."""
+        life, was_lost = member.begin(), False
         try:
-            return await member.having(self._run_at(member, request, sink))
+            result = await run
+            was_lost = is_lost(result)
         finally:
-            self._size.fit(self._running, now=anyio.current_time())
+            now = anyio.current_time()
+            member.end(life, now=now, was_lost=was_lost)
+            self._size.fit(self._running, now=now)
+        return result
 
     async def _run_at(self, member: Member, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
         unreachable = await member.remote.reach()
@@ -173,9 +181,7 @@ class RayBackend:
         if unreachable is not None or about is None:
             return Err(with_demands(unreachable or _NOBODY, self._options))
         refused = (
-            about.misfit(self._options, self._digests)
-            or about.stranger(request, self._options, self._services)
-            or about.unable(request)
+            member.transport.misfit or about.stranger(request, self._options, self._services) or about.unable(request)
         )
         if refused is not None:
             return Err(refused)
@@ -222,10 +228,7 @@ class RayBackend:
 
     def _member(self, number: int) -> Member:
         while len(self._members) <= number:
-            at = len(self._members)
-            self._members.append(
-                Member(self._runners, at, self._group, self._patience, clones=self._clones, deposits=self._deposits)
-            )
+            self._members.append(self._new_member(len(self._members)))
         return self._members[number]
 
     async def _is_there(self, number: int) -> bool:

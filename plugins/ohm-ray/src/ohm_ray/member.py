@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import anyio
-
 from ohm_ray.runners import RunnerTransport
 from ohm_subagents.plugin import Err, ErrorCode
 from ohm_subagents.remote import RemoteBackend, RunnerLoad
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
     from anyio.abc import TaskGroup
 
+    from ohm_ray.options import RayOptions
     from ohm_ray.runners import Runners
     from ohm_subagents.plugin import OhmError, Result, RunOutput
     from ohm_subagents.remote import Deposits, Patience
@@ -32,31 +29,30 @@ class Member:
     def __init__(
         self,
         runners: Runners,
-        number: int,
+        options: RayOptions,
         group: TaskGroup,
         patience: Patience,
+        number: int,
         *,
         clones: GitWorkspaces | None,
         deposits: Deposits | None,
     ) -> None:
-        self.transport = RunnerTransport(runners, number)
+        self.transport = RunnerTransport(runners, number, options)
         self.remote = RemoteBackend(self.transport, group, patience, clones, deposits)
         self.load = RunnerLoad()
         self.others = 0
         self._life = 0
 
-    async def having(self, run: Awaitable[Result[RunOutput, OhmError]]) -> Result[RunOutput, OhmError]:
-        """Return what becomes of a run here, and count it meanwhile; the first one lost closes it for all."""
-        life, self.load = self._life, self.load.begun()
-        was_lost = False
-        try:
-            result = await run
-            was_lost = is_lost(result)
-        finally:
-            if life == self._life:
-                self._life += was_lost
-                self.load = self.load.lost(anyio.current_time()) if was_lost else self.load.ended()
-        return result
+    def begin(self) -> int:
+        """Count a run that begins here; return the life of the runner, for `end`."""
+        self.load = self.load.begun()
+        return self._life
+
+    def end(self, life: int, *, now: float, was_lost: bool) -> None:
+        """Count a run no more that has begun in a life of the runner; the first one lost closes it for all."""
+        if life == self._life:
+            self._life += was_lost
+            self.load = self.load.lost(now) if was_lost else self.load.ended()
 
 
 def is_lost(result: Result[RunOutput, OhmError]) -> bool:

@@ -13,7 +13,9 @@ from ohm_subagents.remote import RunnerLostError
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
+    from ohm_ray.options import RayOptions
     from ohm_subagents.contract.wire import WireObject
+    from ohm_subagents.plugin import OhmError
 
 
 class RunnerCalls(Protocol):
@@ -41,12 +43,15 @@ class RunnerTransport:
 
     Fields:
         about: the facts about the runner that has answered last; None before one has.
+        misfit: why it takes no run of this program, which has other options.
     """
 
-    def __init__(self, runners: Runners, number: int) -> None:
+    def __init__(self, runners: Runners, number: int, options: RayOptions) -> None:
         self.about: About | None = None
+        self.misfit: OhmError | None = None
         self._runners = runners
         self._number = number
+        self._options = options
         self._life: JsonValue = None
         self._calls: RunnerCalls | None = None
 
@@ -55,6 +60,7 @@ class RunnerTransport:
         hello = await self._introduced()
         if self.about is None or hello["incarnation"] != self._life:
             self.about = About.read(str(hello["backend"]), await (await self._found()).call("about"))
+            self.misfit = self.about.misfit(self._options)
             self._life = hello["incarnation"]
         return hello
 

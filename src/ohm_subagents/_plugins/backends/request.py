@@ -223,6 +223,6 @@ def has_written_rules(request: RunRequest) -> bool:
 
     Where only those of a built-in profile are left, a backend that cannot be asked lets every call through.
     """
-    written = (rules.tool for rules in request.call_rules if not rules.is_default)
-    given = [*request.tools, *(tool.name for tool in request.child_tools)]
+    written = [rules.tool for rules in request.call_rules if not rules.is_default]
+    given = (*request.tools, *(tool.name for tool in request.child_tools)) if written else ()
     return any(not request.tools_are_bounded or any(has_tool((tool,), one) for one in given) for tool in written)
