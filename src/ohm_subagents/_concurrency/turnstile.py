@@ -31,11 +31,16 @@ class Turnstile:
         self._left = most
         self._last: _Group | None = None
 
-    async def passed(self) -> None:
+    def passes(self) -> bool:
+        """Let a call through that need not wait; else it has to wait for its `turn`."""
+        if not self._left:
+            return False
+        self._left -= 1
+        return True
+
+    async def turn(self) -> None:
         """Wait for the turn of a call."""
-        if self._left:
-            self._left -= 1
-        elif self._last is None or self._last.count == self._most:
+        if self._last is None or self._last.count == self._most:
             await self._lead(self._last)
         else:
             self._last.count += 1

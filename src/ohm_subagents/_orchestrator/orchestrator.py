@@ -122,8 +122,9 @@ class Orchestrator:
                         return await landed(command, self.store, context=context, clock=self._running.clock)
 
     async def _start(self, command: Start, context: AdmissionContext, backend: str, call: CommandCall) -> Reply:
-        await self._turnstile.passed()
-        self.check_open()
+        if not self._turnstile.passes():
+            await self._turnstile.turn()
+            self.check_open()
         if command.background and not (command.by_program or context.config.subagents.async_start == "allow"):
             return CommandRejected(error=refusals.ASYNC_REFUSED, backend=backend, items=command.items)
         if (mistyped := refusals.mistyped("budget", command.budget, Budget)) is not None:

@@ -10,7 +10,7 @@ from anyio.lowlevel import checkpoint
 from ohm_subagents.contract.truncation import shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
 
     from ohm_subagents._orchestrator.admission.plan import Plan
     from ohm_subagents.contract.commands import Preface
@@ -32,17 +32,17 @@ class LazyEvent:
         self._event: anyio.Event | None = None
 
     def set(self) -> None:
-        self.is_set = True
-        if self._event is not None:
-            self._event.set()
+        if not self.is_set:
+            self.is_set = True
+            if self._event is not None:
+                self._event.set()
 
-    async def wait(self) -> None:
+    def wait(self) -> Coroutine[object, object, None]:
         if self.is_set:
-            await checkpoint()
-            return
+            return checkpoint()
         if self._event is None:
             self._event = anyio.Event()
-        await self._event.wait()
+        return self._event.wait()
 
 
 class QueuedPrompt:

@@ -56,10 +56,9 @@ class MemoryControl:
 
     def settle(self, task_id: TaskId) -> None:
         """Note that a task has settled: what nobody has taken is missed."""
-        missed = self.left(task_id)
-        for sent in missed:
-            self._forget(sent.id)
-        if missed:
+        if self._sent and (missed := self.left(task_id)):
+            for sent in missed:
+                self._forget(sent.id)
             self._followers.wake()
 
     def _forget(self, command_id: str) -> None:

@@ -83,7 +83,6 @@ def _result(task: Task, *, expanded: bool, output_max_chars: int) -> str:
 def _answer(output: str, *, expanded: bool, output_max_chars: int) -> str:
     """Return the last line that is not blank, or all of them when expanded, and how much was cut."""
     answer = cut(output, output_max_chars)
-    lines = answer.shown.splitlines()
-    filled = (shown for line in (lines if expanded else reversed(lines)) if (shown := line.strip()))
-    text = "\n".join(filled) if expanded else next(filled, "")
+    lines = answer.shown.strip().splitlines()
+    text = "\n".join(filter(None, map(str.strip, lines if expanded else lines[-1:])))
     return (text or "(no output)") + (f" ({answer.extent})" if answer.is_truncated else "")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from pydantic_core import PydanticSerializationError, to_json
+
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
@@ -14,12 +16,20 @@ def encodable(text: str) -> str:
 
 
 def encodable_json(value: JsonValue) -> JsonValue:
-    """Do the same with every text in a JSON value, keys included."""
+    """Do the same with every text in a JSON value, keys included; most are so already."""
+    try:
+        to_json(value)
+    except (PydanticSerializationError, ValueError):
+        return _replaced(value)
+    return value
+
+
+def _replaced(value: JsonValue) -> JsonValue:
     if isinstance(value, str):
-        return value if value.isascii() else encodable(value)
+        return encodable(value)
     if isinstance(value, dict):
-        return {key if key.isascii() else encodable(key): encodable_json(item) for key, item in value.items()}
-    return [encodable_json(item) for item in value] if isinstance(value, list) else value
+        return {encodable(key): _replaced(item) for key, item in value.items()}
+    return [_replaced(item) for item in value] if isinstance(value, list) else value
 
 
 class Redactor(Protocol):

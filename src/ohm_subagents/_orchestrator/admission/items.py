@@ -40,7 +40,11 @@ def wordless(item: StartItem, prompt: str) -> OhmError | None:
 
 def text_fault(field: str, text: object) -> OhmError | None:
     """Return the error of one text; None for a good one."""
-    return None if _is_text(text) else refusals.unusable(field, text)
+    try:
+        is_good = isinstance(text, str) and bool(text.strip()) and b"\0" not in text.encode()
+    except UnicodeEncodeError:
+        is_good = False
+    return None if is_good else refusals.unusable(field, text)
 
 
 def _mistyped(item: StartItem) -> OhmError | None:
@@ -49,10 +53,3 @@ def _mistyped(item: StartItem) -> OhmError | None:
     if not isinstance(cast("object", item.profile), _PROFILE):
         return refusals.no_profile(item.profile)
     return refusals.mistyped("limits", asked.limits, Limits) or refusals.mistyped("loop", asked.loop, LoopPolicy)
-
-
-def _is_text(value: object) -> bool:
-    try:
-        return isinstance(value, str) and bool(value.strip()) and b"\0" not in value.encode()
-    except UnicodeEncodeError:
-        return False

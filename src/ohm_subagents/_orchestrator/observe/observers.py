@@ -51,25 +51,22 @@ class Observers:
 
     def notify(self, task: Task, event: Event) -> None:
         """Notify all, in order; an event that an observer sets off is passed on after the one that it was given."""
+        self._backlog.append((task, event))
         if self._is_notifying:
-            self._backlog.append((task, event))
             return
         self._is_notifying = True
         try:
-            self._tell(task, event)
             while self._backlog:
-                self._tell(*self._backlog.pop(0))
+                task, event = self._backlog.pop(0)
+                for observer in self._observers:
+                    try:
+                        observer.notify(task, event)
+                    except KeyboardInterrupt:
+                        raise
+                    except BaseException as exc:  # noqa: BLE001  an observer is a stranger's; it is removed
+                        self._mute(observer, task, exc)
         finally:
             self._is_notifying = False
-
-    def _tell(self, task: Task, event: Event) -> None:
-        for observer in self._observers:
-            try:
-                observer.notify(task, event)
-            except KeyboardInterrupt:
-                raise
-            except BaseException as exc:  # noqa: BLE001  an observer is a stranger's; it is removed
-                self._mute(observer, task, exc)
 
     def leave(self, task: Task) -> None:
         """Tell those who wait for its end that the task is left to another process."""

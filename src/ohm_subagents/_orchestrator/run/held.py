@@ -13,6 +13,8 @@ from ohm_subagents.contract.events import DiagnosticRaised
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from ohm_subagents._orchestrator.admission.plan import Plan
     from ohm_subagents._orchestrator.run.task_record import TaskRecord
     from ohm_subagents._plugins.backends.interface import Backend, RunOutput
@@ -49,11 +51,15 @@ async def box_of(plan: Plan, record: TaskRecord) -> Result[Box | None, OhmError]
     return Ok(held)
 
 
-async def run_held(backend: Backend, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
+def run_held(backend: Backend, request: RunRequest, sink: Sink) -> Awaitable[Result[RunOutput, OhmError]]:
     """Run a prompt, with a proxy beside it where the rules of its sandbox name servers."""
     box = request.box
     if box is None or isinstance(box.rules.network, str):
-        return await backend.run(request, sink)
+        return backend.run(request, sink)
+    return _run_proxied(backend, request, sink, box)
+
+
+async def _run_proxied(backend: Backend, request: RunRequest, sink: Sink, box: Box) -> Result[RunOutput, OhmError]:
     from ohm_subagents.sandbox.proxy import proxied  # noqa: PLC0415  most runs reach no server, or all of them
 
     async with AsyncExitStack() as stack:
