@@ -1,5 +1,6 @@
 """Without git a task works on a copy, and its work is shown, lands and is discarded as with git."""
 
+import errno
 import os
 import signal
 import sys
@@ -187,3 +188,23 @@ async def test_a_landing_that_is_killed_is_taken_back_or_made_by_the_next_look(e
 async def test_a_runner_gets_no_files_and_that_is_said(env, parent):
     error = (await GitWorkspaces.of(env).unwrap().begin(parent, "task_1")).unwrap_err()
     assert f"{error}" == "git is not installed. Install it: a workspace of its own is a clone."
+
+
+async def test_what_a_landing_cannot_take_back_stays_where_the_next_look_finds_it(env, parent, tmp_path):
+    async with opened(env, parent, changing) as ohm:
+        task = (await ohm.run("finder", "p")).unwrap().task_id
+    before = (parent / "a").read_text()
+
+    def fail(name):
+        if name == "file taken out":
+            (journal,) = tmp_path.glob("cache/*/workspaces/copies/*/ohm-landing/journal")
+            journal.rename(journal.with_name("aside"))
+            journal.mkdir()
+            raise OSError(errno.EIO, "the disk is broken")
+
+    await Landings(workspaces_of(env).unwrap(), step=fail).land(parent, task)
+    (journal,) = tmp_path.glob("cache/*/workspaces/copies/*/ohm-landing/journal")
+    journal.rmdir()
+    journal.with_name("aside").rename(journal)
+    (await workspaces_of(env).unwrap().begin(parent, "task_2")).unwrap()
+    assert (parent / "a").read_text() == before

@@ -5,18 +5,17 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
-import anyio
 from anyio import to_thread
 
 from ohm_subagents.contract.workspace import Conflict, Landing
 from ohm_subagents.workspaces.depot import differing
-from ohm_subagents.workspaces.interruption import place_of
-from ohm_subagents.workspaces.places import remove
-from ohm_subagents.workspaces.replacement import Change, Landed, Replacement, forget, take_back
+from ohm_subagents.workspaces.landing_steps import made
+from ohm_subagents.workspaces.replacement import Change, Landed
 from ohm_subagents.workspaces.work import LANDED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from ohm_subagents.workspaces.depot import Depot, Manifest
 
@@ -26,49 +25,33 @@ _BOTH: Final = "both have changed it, and without git no lines are merged"
 async def land_copy(depot: Depot, step: Callable[[str], None], landed: Landed, base: str) -> Landing:
     """Make the changes of a task to the files as they are now, all of them or none."""
     now = await depot.snapshot()
-    landing = Landing(ref=landed.ref)
-    with anyio.CancelScope(shield=True):
-        landing = await to_thread.run_sync(_land, depot, landed, base, now, step)
-    return landing  # noqa: RET504  mypy takes a scope to swallow what is raised in it
-
-
-def _land(depot: Depot, landed: Landed, before: str, tree: str, step: Callable[[str], None]) -> Landing:
-    ref = landed.ref.removesuffix(LANDED)
-    base, now, work = (depot.manifest(one) for one in (before, tree, landed.commit))
-    conflicts = tuple(_conflicts(base, now, work))
+    changes, conflicts = await to_thread.run_sync(_compared, depot, base, now, landed.commit)
     if conflicts:
-        return Landing(ref=ref, conflicts=conflicts)
+        return Landing(ref=landed.ref.removesuffix(LANDED), conflicts=conflicts)
+    return await made(
+        depot.source,
+        changes,
+        landed,
+        stage=lambda new: to_thread.run_sync(_stage, depot, changes, new),
+        record=lambda: to_thread.run_sync(depot.refer, landed.ref, landed.commit),
+        step=step,
+    )
+
+
+def _compared(depot: Depot, before: str, tree: str, done: str) -> tuple[list[Change], tuple[Conflict, ...]]:
+    base, now, work = (depot.manifest(one) for one in (before, tree, done))
     changes = [
         Change(path=path, old=now.get(path), new=work.get(path))
         for path in differing(base, work)
         if now.get(path) != work.get(path)
     ]
-    top, place = depot.source.top, place_of(depot.source)
-    replacement = Replacement(top, place, changes, step=step)
-    conflicts = tuple(replacement.obstacles())
-    if conflicts:
-        return Landing(ref=ref, conflicts=conflicts)
-    try:
-        (place / "new").mkdir(parents=True)
-        place.chmod(0o700)
-        for change in changes:
-            if change.new is not None:
-                depot.put(change.new, place / "new" / os.fsdecode(change.path))
-        step("staged")
-        replacement.make(landed)
-    except BaseException:
-        remove(place)
-        raise
-    try:
-        step("all replaced")
-        depot.refer(landed.ref, landed.commit)
-    except BaseException:
-        take_back(top, place)
-        raise
-    step("recorded")
-    replacement.tidy()
-    forget(place)
-    return Landing(ref=ref, files=tuple(one.path.decode("utf-8", "backslashreplace") for one in changes))
+    return changes, tuple(_conflicts(base, now, work))
+
+
+def _stage(depot: Depot, changes: list[Change], new: Path) -> None:
+    for change in changes:
+        if change.new is not None:
+            depot.put(change.new, new / os.fsdecode(change.path))
 
 
 def _conflicts(base: Manifest, now: Manifest, work: Manifest) -> Iterator[Conflict]:

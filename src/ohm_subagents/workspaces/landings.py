@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-import anyio
-from anyio import to_thread
-
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result
-from ohm_subagents.contract.workspace import Conflict, Landing
+from ohm_subagents.contract.workspace import Landing
 from ohm_subagents.workspaces.choice import workspaces_of
 from ohm_subagents.workspaces.copied_landings import land_copy
 from ohm_subagents.workspaces.depot import Depot
 from ohm_subagents.workspaces.failure import WorkspaceError, error_of
-from ohm_subagents.workspaces.interruption import place_of
+from ohm_subagents.workspaces.landing_steps import made
 from ohm_subagents.workspaces.merging import merged
-from ohm_subagents.workspaces.places import remove
-from ohm_subagents.workspaces.replacement import JOURNAL, Change, Landed, Replacement, forget, take_back
+from ohm_subagents.workspaces.replacement import Change, Landed
 from ohm_subagents.workspaces.snapshot import head_of, snapshot
 from ohm_subagents.workspaces.task_workspaces import TaskWorkspaces
 from ohm_subagents.workspaces.work import LANDED, Kept, forget_all, kept_of, ref_of
@@ -80,53 +74,23 @@ class Landings:
             return Err(error_of(why))
 
     async def _landed(self, view: View, landed: Landed, base: str) -> Landing:
-        ref = landed.ref.removesuffix(LANDED)
         now = await snapshot(view, "Files of the parent", head=await head_of(view))
         trees = await view.run("rev-parse", f"{base}^{{tree}}", f"{landed.commit}^{{tree}}")
         base_tree, work_tree = trees.line.split()
         tree = await merged(view, base=base_tree, ours=now.tree, theirs=work_tree)
         if not isinstance(tree, str):
-            return Landing(ref=ref, conflicts=tree)
+            return Landing(ref=landed.ref.removesuffix(LANDED), conflicts=tree)
         changes = await _changes(view, now.tree, tree)
         self._step("merged")
-        conflicts: tuple[Conflict, ...] = ()
-        with anyio.CancelScope(shield=True):
-            conflicts = await self._replaced(view, changes, tree, landed)
-        files = tuple(change.path.decode("utf-8", "backslashreplace") for change in changes)
-        return Landing(ref=ref, conflicts=conflicts) if conflicts else Landing(ref=ref, files=files)
+        record = partial(view.run, "update-ref", "--no-deref", landed.ref, landed.commit)
+        stage = partial(_stage, view, changes, tree)
+        return await made(view.source, changes, landed, stage=stage, record=record, step=self._step)
 
-    async def _replaced(self, view: View, changes: list[Change], tree: str, landed: Landed) -> tuple[Conflict, ...]:
-        """Make the changes, and record it; nothing of both if something is in the way."""
-        top, place = view.source.top, place_of(view.source)
-        replacement = Replacement(top, place, changes, step=self._step)
-        conflicts = await to_thread.run_sync(lambda: tuple(replacement.obstacles()))
-        if conflicts:
-            return conflicts
-        try:
-            await self._stage(view, place, changes, tree)
-            await to_thread.run_sync(replacement.make, landed)
-            try:
-                self._step("all replaced")
-                await view.run("update-ref", "--no-deref", landed.ref, landed.commit)
-            except BaseException:
-                await to_thread.run_sync(take_back, top, place)
-                raise
-        except BaseException:
-            await to_thread.run_sync(_unstage, place)
-            raise
-        self._step("recorded")
-        with suppress(OSError):  # it has landed; what is left of the way there, the next look removes
-            await to_thread.run_sync(replacement.tidy)
-            await to_thread.run_sync(forget, place)
-        return ()
 
-    async def _stage(self, view: View, place: Path, changes: list[Change], tree: str) -> None:
-        """Write the new files into the directory of the landing."""
-        await to_thread.run_sync(_make, place)
-        await view.run("read-tree", tree)
-        paths = b"".join(change.path + b"\0" for change in changes if change.new is not None)
-        await view.run("checkout-index", "-q", "-z", "--stdin", f"--prefix={place}/new/", stdin=paths)
-        self._step("staged")
+async def _stage(view: View, changes: list[Change], tree: str, new: Path) -> None:
+    await view.run("read-tree", tree)
+    paths = b"".join(change.path + b"\0" for change in changes if change.new is not None)
+    await view.run("checkout-index", "-q", "-z", "--stdin", f"--prefix={new}/", stdin=paths)
 
 
 async def _land(task: str, kept: Kept, land: Callable[[Landed, str], Awaitable[Landing]]) -> Result[Landing, OhmError]:
@@ -161,18 +125,6 @@ def _change(facts: bytes, path: bytes) -> Change:
         for mode, oid in zip(modes_and_ids[:2], modes_and_ids[2:], strict=True)
     )
     return Change(path=path, old=old, new=new)
-
-
-def _make(place: Path) -> None:
-    (place / "new").mkdir(parents=True)
-    place.chmod(0o700)
-    (place / ".gitignore").write_text("*\n")
-
-
-def _unstage(place: Path) -> None:
-    """Remove the directory of a landing that has replaced nothing."""
-    if not os.path.lexists(place / JOURNAL):
-        remove(place)
 
 
 def _refused(message: str, advice: str = "") -> OhmError:
