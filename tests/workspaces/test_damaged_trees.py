@@ -111,6 +111,14 @@ async def test_work_that_is_damaged_is_an_error_of_one_sentence_and_may_be_disca
     assert fingerprint(parent) == before
 
 
+async def test_work_whose_beginning_is_gone_is_an_error_and_no_empty_patch(env, parent, tmp_path):
+    workspaces = workspaces_of(env).unwrap()
+    await worked(workspaces, parent, "task_1", a="by the task\n")
+    for ref in kept(tmp_path, "refs/task_1.base", "refs/ohm/task_1.base"):
+        ref.unlink()
+    assert (await workspaces.diff(parent, "task_1")).unwrap_err().code == "workspace_failed"
+
+
 async def test_work_that_does_not_reach_the_disk_is_left_and_the_error_names_it(env, parent, monkeypatch):
     def fail(_file):
         raise OSError(errno.EIO, "the disk is broken")

@@ -181,9 +181,7 @@ def _work_of(depot: Depot, task: str) -> Work | None:
 
 def _patch_of(depot: Depot, task: str) -> bytes:
     work, base, _ = depot.kept(task)
-    if work is None or base is None:
-        return b""
-    return patch(depot, depot.manifest(base), depot.manifest(work))
+    return b"" if work is None else patch(depot, depot.manifest(base or ""), depot.manifest(work))
 
 
 async def _changes(depot: Depot, before: Parent) -> list[str]:
