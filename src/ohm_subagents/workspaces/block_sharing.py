@@ -24,6 +24,17 @@ def share_blocks(source: int, target: int) -> None:
     fcntl.ioctl(target, _FICLONE, source)
 
 
+def fill(source: int, target: int) -> None:
+    """Give an empty file the content of another one; it takes no room where the file system shares blocks."""
+    try:
+        share_blocks(source, target)
+    except OSError:
+        while chunk := os.read(source, _CHUNK):
+            written = 0
+            while written < len(chunk):
+                written += os.write(target, chunk[written:])
+
+
 def share_file(file: bytes, other: bytes, known: Unchanged | None = None) -> tuple[int, ...] | None:
     """Make a file that shares the blocks of another one, if that is as it is known; None where it is impossible.
 
@@ -36,12 +47,7 @@ def share_file(file: bytes, other: bytes, known: Unchanged | None = None) -> tup
     try:
         target = os.open(other, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if known is None else known[2])
         try:
-            try:
-                share_blocks(source, target)
-            except OSError:
-                if known is None:
-                    raise
-                _copy(source, target)
+            (share_blocks if known is None else fill)(source, target)
             then = os.fstat(source)  # who changes the file leaves a trace there
             if known is None or _is_known(then, known):
                 # of now, git would take each for one that may change unseen, and read it again
@@ -75,13 +81,6 @@ def share_part(origin: str, clone: str, part: list[Unchanged]) -> list[Made]:
         if made is not None:
             done.append((known[0], made))
     return done
-
-
-def _copy(source: int, target: int) -> None:
-    while chunk := os.read(source, _CHUNK):
-        written = 0
-        while written < len(chunk):
-            written += os.write(target, chunk[written:])
 
 
 def _is_known(now: os.stat_result, known: Unchanged) -> bool:

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Final
+
 from ohm_subagents.contract.errors import ErrorCode, OhmError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MAX_BYTES: Final = 2 * 2**30
+"""Bytes of files that are copied for a task; what is larger is seldom meant to be."""
 
 
 class WorkspaceError(Exception):
@@ -23,3 +31,10 @@ def error_of(why: Exception) -> OhmError:
     return (
         why if isinstance(why, WorkspaceError) else WorkspaceError(f"The workspace cannot be written: {why}.")
     ).error
+
+
+def refuse_much(top: Path, size: int, files: str, advice: str) -> None:
+    """Raise `WorkspaceError` if files of a directory, called so, have more bytes than are copied."""
+    if size > MAX_BYTES:
+        much = f"'{top}' has {size / 2**30:.1f} GiB in {files}; at most {MAX_BYTES // 2**30} GiB are copied."
+        raise WorkspaceError(much, advice)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
@@ -49,17 +48,8 @@ def _copy(files: WorkingFiles, clone: WorkingFiles, path: bytes) -> None:
                 os.fdopen(os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=source), "rb") as old,
                 os.fdopen(os.open(name, _NEW, stat.S_IMODE(status.st_mode) & 0o777, dir_fd=target), "wb") as new,
             ):
-                fill(old.fileno(), new.fileno())
+                block_sharing.fill(old.fileno(), new.fileno())
                 os.utime(new.fileno(), ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-
-
-def fill(source: int, target: int) -> None:
-    """Give an empty file the content of another one; it takes no room where the file system shares blocks."""
-    try:
-        block_sharing.share_blocks(source, target)
-    except OSError:
-        with os.fdopen(source, "rb", closefd=False) as old, os.fdopen(target, "wb", closefd=False) as new:
-            shutil.copyfileobj(old, new)

@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from ohm_subagents.workspaces.failure import WorkspaceError
+from ohm_subagents.workspaces.failure import refuse_much
 from ohm_subagents.workspaces.packing import Facts, facts_of
-from ohm_subagents.workspaces.snapshot import MAX_NEW_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,12 +59,6 @@ def found_below(top: Path) -> dict[str, Facts]:
                     status = entry.stat(follow_symlinks=False)
                     if stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode):
                         found[os.fsdecode(folder + entry.name)] = facts_of(status)
-    _refuse_much(top, sum(facts[-1] for facts in found.values()))
+    size = sum(facts[-1] for facts in found.values())
+    refuse_much(top, size, "files", "Install git, and have files ignored by .gitignore.")
     return found
-
-
-def _refuse_much(top: Path, size: int) -> None:
-    if size > MAX_NEW_BYTES:
-        told = f"'{top}' has {size / 2**30:.1f} GiB in files; without git, at most {MAX_NEW_BYTES // 2**30} GiB"
-        much = f"{told} are copied."
-        raise WorkspaceError(much, "Install git, and have files ignored by .gitignore.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
+from contextlib import suppress
 from dataclasses import field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from anyio import to_thread
 
 from ohm_subagents._records import dataclass
-from ohm_subagents.workspaces.failure import WorkspaceError
+from ohm_subagents.workspaces.failure import refuse_much
 from ohm_subagents.workspaces.packed_files import note_packed, packed_into
 from ohm_subagents.workspaces.packing import is_inside
 from ohm_subagents.workspaces.source import source_of
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from ohm_subagents.workspaces.packing import Packed
     from ohm_subagents.workspaces.source import Source
 
-MAX_NEW_BYTES: Final = 2 * 2**30
-"""Bytes of new and changed files that a snapshot takes; what is larger is seldom meant to be in a repository."""
+_ADVICE: Final = ("Commit them, or have them ignored by .gitignore.", "Have some of them ignored by .gitignore.")
+"""The advice on too many bytes in a repository, and in none."""
 _NO_DATE: Final = "@0 +0000"
 _GITLINK: Final = re.compile(rb"(?:^|\0)\S 160000 [0-9a-f]+ \d\t([^\0]*)")
 _UNWATCHED: Final = re.compile(rb"(?:^|\0)([a-zS]) \d+ [0-9a-f]+ \d\t([^\0]*)")
@@ -86,7 +87,8 @@ async def tree_of(view: View, *, head: str | None) -> tuple[bytes, str]:
         await view.run("update-index", "--force-remove", "-z", "--stdin", stdin=ignored)
     index, changes = await _changes(view)
     if changes.files:
-        await to_thread.run_sync(_refuse_much, view.source.top, changes.files)
+        size = await to_thread.run_sync(_size, view.source.top, changes.files)
+        refuse_much(view.source.top, size, "files that are new or changed", _ADVICE[view.source.is_ours])
         since_ns, gone = time.time_ns(), await to_thread.run_sync(_beyond_links, view.source.top, changes.files)
         if gone:
             await view.run("update-index", "--force-remove", "-z", "--stdin", stdin=_joined(gone))
@@ -164,14 +166,9 @@ def _joined(paths: Iterable[bytes]) -> bytes:
     return b"".join(path + b"\0" for path in sorted(paths))
 
 
-def _refuse_much(top: Path, paths: Iterable[bytes]) -> None:
-    size = 0
+def _size(top: Path, paths: Iterable[bytes]) -> int:
+    size, within = 0, os.fsencode(top) + b"/"
     for path in paths:
-        try:
-            size += (top / os.fsdecode(path)).lstat().st_size
-        except OSError:
-            continue  # it is gone, which is a change like any other
-    if size > MAX_NEW_BYTES:
-        told = f"'{top}' has {size / 2**30:.1f} GiB in files that are new or changed; at most {MAX_NEW_BYTES // 2**30}"
-        much = f"{told} GiB are copied."
-        raise WorkspaceError(much, "Commit them, or have them ignored by .gitignore.")
+        with suppress(OSError):  # it is gone, which is a change like any other
+            size += os.lstat(within + path).st_size
+    return size
