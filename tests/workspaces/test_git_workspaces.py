@@ -170,6 +170,18 @@ async def test_work_that_cannot_be_kept_is_saved_and_the_error_says_where(worksp
     assert saved.read_bytes() == b"no bundle"
 
 
+async def test_a_clone_whose_work_cannot_be_kept_is_left_and_the_error_names_it(workspaces, tmp_path):
+    parent = repository(tmp_path / "parent", a="one\n")
+    beginning = (await workspaces.begin(parent, "task_1")).unwrap()
+    async with workspaces.clone(beginning) as clone:
+        write(clone.unwrap().directory, a="two\n")
+        (parent / ".git" / "refs" / "ohm" / "task_1.lock").touch()
+        error = (await workspaces.keep_clone(beginning, clone.unwrap())).unwrap_err()
+    [left] = (tmp_path / "cache" / "unkept").iterdir()
+    assert error.advice == f"The files are left in '{left}'."
+    assert (left / "a").read_text() == "two\n"
+
+
 async def test_what_cannot_be_a_workspace_is_said_in_a_sentence(workspaces, tmp_path):
     bare = tmp_path / "bare"
     bare.mkdir()

@@ -19,7 +19,6 @@ from ohm_subagents.workspaces.patches import counted, patch
 from ohm_subagents.workspaces.places import directory_below, within
 from ohm_subagents.workspaces.source import source_of
 from ohm_subagents.workspaces.task_workspaces import TaskWorkspaces
-from ohm_subagents.workspaces.unkept import set_aside
 from ohm_subagents.workspaces.work import BASE, LANDED, Beginning, Parent, Work, landed_of_gone, ref_of, taken_over
 
 if TYPE_CHECKING:
@@ -58,23 +57,6 @@ class Copies(TaskWorkspaces):
             return Err(error_of(why))
         commit = commit or parent.tree
         return Ok(Beginning(task=task, directory=directory, within=below, commit=commit, parent=parent))
-
-    async def keep(self, directory: Path, task: str, work: bytes) -> Result[Work, OhmError]:
-        """Keep the tree that a copy returned, by its id."""
-        try:
-            depot = await self._depot(directory)
-            await to_thread.run_sync(depot.keep, ref_of(task), work.decode())
-            kept = await to_thread.run_sync(_work_of, depot, task)
-        except (WorkspaceError, OSError) as why:
-            return Err(error_of(why))
-        return Ok(kept) if kept is not None else Err(WorkspaceError(f"The work of task '{task}' is gone.").error)
-
-    async def keep_clone(self, beginning: Beginning, clone: OpenClone) -> Result[Work | None, OhmError]:
-        """Keep what was done in a copy, once; where that is impossible, the copy is left, and the error names it."""
-        kept = await super().keep_clone(beginning, clone)
-        if isinstance(kept, Err) and await to_thread.run_sync(os.path.lexists, clone.top):
-            return Err(await to_thread.run_sync(set_aside, self._root, beginning.task, clone.top, kept.err_value))
-        return kept
 
     async def diff(self, directory: Path, task: str) -> Result[bytes, OhmError]:
         """Return what a task has changed, as a patch; of files that are not text, that they differ."""
@@ -127,6 +109,10 @@ class Copies(TaskWorkspaces):
         await depot.write_out(beginning.commit, top, place / _INDEX)
         directory = await to_thread.run_sync(directory_below, top, beginning.within)
         return OpenClone(top, directory, await self._work_left(beginning, place))
+
+    async def _keep(self, directory: Path, task: str, work: bytes) -> None:
+        depot = await self._depot(directory)
+        await to_thread.run_sync(depot.keep, ref_of(task), work.decode())
 
     async def _kept(self, directory: Path, task: str) -> Work | None:
         depot = await self._depot(directory)

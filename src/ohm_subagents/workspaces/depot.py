@@ -9,8 +9,6 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
-from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from anyio import to_thread
@@ -27,6 +25,8 @@ from ohm_subagents.workspaces.work import BASE, LANDED, REFS, Kept, ref_of
 from ohm_subagents.workspaces.working_files import Version, version_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ohm_subagents.workspaces.packing import Facts
 
 Manifest: TypeAlias = Mapping[bytes, Version]
@@ -118,11 +118,12 @@ class Depot:
         if tree is None:
             file.unlink(missing_ok=True)
         else:
-            with NamedTemporaryFile(dir=self._directory, delete=False) as draft:
-                draft.write(tree.encode())
-                draft.flush()
-                os.fsync(draft.fileno())
-            Path(draft.name).replace(file)
+            draft = self._directory / f"{file.name}.draft"
+            with draft.open("w") as opened:
+                opened.write(tree)
+                opened.flush()
+                os.fsync(opened.fileno())
+            draft.replace(file)
 
     def keep(self, ref: str, tree: str) -> None:
         """Let a reference be one to this tree, and wait until both, with all contents, are on the disk."""

@@ -94,13 +94,8 @@ class GitWorkspaces(TaskWorkspaces):
     async def keep(self, directory: Path, task: str, work: bytes) -> Result[Work, OhmError]:
         """Keep the bundle that a clone returned. Where that is impossible, the error names a file that has it."""
         try:
-            async with self._viewed(directory) as view:
-                if view.source.is_ours:
-                    await to_thread.run_sync(settle, view.source.objects / "pack")
-                file = view.directory / "bundle"
-                await to_thread.run_sync(file.write_bytes, work)
-                await view.run("fetch", *PLAINLY, f"{file}", f"+HEAD:{ref_of(task)}")
-                kept = await work_of(view, task)
+            await self._keep(directory, task, work)
+            kept = await self._kept(directory, task)
         except (WorkspaceError, OSError) as why:
             return Err(await to_thread.run_sync(saved, self._root, task, work, why))
         return Ok(kept) if kept is not None else Err(WorkspaceError(f"The work of task '{task}' is gone.").error)
@@ -166,6 +161,14 @@ class GitWorkspaces(TaskWorkspaces):
         clone = await Clone.made(self._git, origin, base, place / "tree")
         directory = await to_thread.run_sync(directory_below, clone.top, within)
         return OpenClone(clone.top, directory, partial(clone.work, place / "view"), borrows=(origin.objects,))
+
+    async def _keep(self, directory: Path, task: str, work: bytes) -> None:
+        async with self._viewed(directory) as view:
+            if view.source.is_ours:
+                await to_thread.run_sync(settle, view.source.objects / "pack")
+            file = view.directory / "bundle"
+            await to_thread.run_sync(file.write_bytes, work)
+            await view.run("fetch", *PLAINLY, f"{file}", f"+HEAD:{ref_of(task)}")
 
     async def _kept(self, directory: Path, task: str) -> Work | None:
         async with self._viewed(directory) as view:

@@ -49,28 +49,23 @@ class TaskWorkspaces(ABC):
         So does one that continues another, `after`. Landed work of tasks that are gone is kept no longer.
         """
 
-    @abstractmethod
-    async def keep(self, directory: Path, task: str, work: bytes) -> Result[Work, OhmError]:
-        """Keep the work that a clone returned."""
-
     async def keep_clone(self, beginning: Beginning, clone: OpenClone) -> Result[Work | None, OhmError]:
         """Keep what was done in a clone, once; None if the task has changed nothing.
 
-        Where that is impossible, the error names what has the work, a file or a directory.
+        Where that is impossible, the clone is left, and the error names its directory.
         """
+        directory, task = beginning.directory, beginning.task
         work = await clone.work()
-        if isinstance(work, Err):
-            return Err(await to_thread.run_sync(set_aside, self._root, beginning.task, clone.top, work.err_value))
-        if work.ok_value:
-            return await self.keep(beginning.directory, beginning.task, work.ok_value)
         try:
-            kept = await self._kept(beginning.directory, beginning.task)
+            if isinstance(work, Ok):
+                if work.ok_value:
+                    await self._keep(directory, task, work.ok_value)
+                kept = await self._kept(directory, task)
+                return Ok(kept) if kept is not None else await self.forget(directory, task)
+            error = work.err_value
         except (WorkspaceError, OSError) as why:
-            return Err(error_of(why))
-        if kept is None:
-            forgotten = await self.forget(beginning.directory, beginning.task)
-            return forgotten if isinstance(forgotten, Err) else Ok(None)
-        return Ok(kept)
+            error = error_of(why)
+        return Err(await to_thread.run_sync(set_aside, self._root, task, clone.top, error))
 
     @abstractmethod
     async def diff(self, directory: Path, task: str) -> Result[bytes, OhmError]:
@@ -129,6 +124,10 @@ class TaskWorkspaces(ABC):
     @abstractmethod
     async def _include(self, beginning: Beginning, includes: Sequence[str], top: Path) -> None:
         """Copy ignored files into a clone."""
+
+    @abstractmethod
+    async def _keep(self, directory: Path, task: str, work: bytes) -> None:
+        """Keep the work that a clone returned."""
 
     @abstractmethod
     async def _kept(self, directory: Path, task: str) -> Work | None:
