@@ -92,6 +92,15 @@ async def test_what_is_damaged_is_made_anew_from_the_files_as_long_as_no_task_ne
     assert (await Landings(workspaces).land(parent, "task_2")).unwrap().files == ("b",)
 
 
+async def test_an_object_that_another_process_is_writing_is_not_damaged(parent, tmp_path):
+    env = environment(tmp_path, has_git=True)
+    await worked(workspaces_of(env).unwrap(), parent, "task_1")
+    unfinished = kept(tmp_path, "objects/??/*")[0].with_name("tmp_obj_1")
+    unfinished.touch()
+    await worked(workspaces_of(env).unwrap(), parent, "task_2")
+    assert unfinished.exists()
+
+
 @pytest.mark.parametrize("damage", [halve, os.unlink, blank])
 async def test_work_that_is_damaged_is_an_error_of_one_sentence_and_may_be_discarded(env, parent, tmp_path, damage):
     await worked(workspaces_of(env).unwrap(), parent, "task_1", a="by the task\n")

@@ -23,13 +23,20 @@ def forget_damaged(source: Source) -> None:
         return
     index = source.git_dir / "index"
     damaged = [one for one in (source.objects / "pack").glob("*.idx") if not whole_index(f"{one}")]
-    damaged += [one for one in source.objects.glob("??/*") if not one.stat().st_size]
+    damaged += [one for one in source.objects.glob("??/[0-9a-f]*") if _is_empty(one)]
     if damaged or not _is_whole(index):
         index.unlink(missing_ok=True)
     for one in damaged:
         one.unlink(missing_ok=True)
         if one.suffix:
             one.with_suffix(".pack").unlink(missing_ok=True)
+
+
+def _is_empty(file: Path) -> bool:
+    try:
+        return not file.stat().st_size
+    except FileNotFoundError:  # another process has removed it
+        return False
 
 
 def _is_whole(index: Path) -> bool:
