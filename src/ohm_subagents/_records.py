@@ -10,6 +10,7 @@ import dataclasses
 from dataclasses import MISSING, FrozenInstanceError, fields
 from operator import attrgetter
 from reprlib import recursive_repr
+from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 if TYPE_CHECKING:
@@ -82,7 +83,12 @@ def _init(made: type, members: tuple[Field[Any], ...]) -> Callable[..., None]:
             parameter = f"{name}=_default_{name}"
         elif not one.init:
             continue
-        body.append(f"_set(self, {name!r}, {value})")
+        slot = vars(made).get(name)
+        if isinstance(slot, MemberDescriptorType):  # to look for it by its name takes twice as long
+            scope[f"_set_{name}"] = slot.__set__
+            body.append(f"_set_{name}(self, {value})")
+        else:
+            body.append(f"_set(self, {name!r}, {value})")
         if one.init:
             (by_name if one.kw_only else positional).append(parameter)
     if hasattr(made, "__post_init__"):

@@ -64,7 +64,7 @@ class Driver:
         self._pool, self._throttle, self._requests = shared
         self._without_slot = without_slot
         self._timers = timers
-        self._backends = RunBackends(self._pool, self._throttle)
+        self._backends = RunBackends(self._throttle)
 
     async def drive(self, live: RunningTask, begun: Callable[[], None]) -> None:
         """Run a task to its end, which its record tells; `begun` is called when its first run begins."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ohm_subagents._orchestrator.run.running_task import RunningTask
     from ohm_subagents._orchestrator.run.throttle import Throttle
     from ohm_subagents._plugins.backends.interface import Backend
-    from ohm_subagents._plugins.backends.pool import BackendPool, Lease, Opened
+    from ohm_subagents._plugins.backends.pool import Lease, Opened
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.workspace import Cloning
     from ohm_subagents.workspaces import TaskWorkspaces
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 class RunBackends:
     """Opens the backends of runs, and wraps each for its run."""
 
-    def __init__(self, pool: BackendPool, throttle: Throttle) -> None:
-        self._pool = pool
+    def __init__(self, throttle: Throttle) -> None:
         self._throttle = throttle
         self._workspaces: Ok[TaskWorkspaces] | None = None
         self._passed: PassedCommands | None = None
@@ -41,7 +40,9 @@ class RunBackends:
         self, plan: Plan, live: RunningTask, prompt: QueuedPrompt, guard: RunGuard, lease: Lease
     ) -> Result[Backend, OhmError]:
         """Return the backend that gives the prompt to the one of the plan, or why there can be none."""
-        opened = await self._ready(plan, lease, guard)
+        opened = lease.at_once()
+        if opened is None:
+            opened = await _ready(plan, lease, guard)
         if isinstance(opened, Err):
             return opened
         backend: Backend = opened.ok_value
@@ -98,14 +99,13 @@ class RunBackends:
         model = self._throttle.cool_downs.first(plan.route.models)
         return plan._replace(spec=replace(plan.spec, model=model))
 
-    async def _ready(self, plan: Plan, lease: Lease, guard: RunGuard) -> Opened:
-        """Return the backend, open and prepared; an `Err` too if that takes too long."""
-        if self._pool.is_ready(plan.backend):
-            return await lease.backend()
-        guard.prepare()
-        with anyio.move_on_after(READY_WITHIN_S):
-            opened = await lease.backend()
-            if isinstance(opened, Ok):
-                await opened.ok_value.prepare(plan.profile, plan.spec.model)  # what it cannot make, the run will say
-            return opened
-        return Err(not_ready(plan.backend))
+
+async def _ready(plan: Plan, lease: Lease, guard: RunGuard) -> Opened:
+    """Return the backend, open and prepared; an `Err` too if that takes too long."""
+    guard.prepare()
+    with anyio.move_on_after(READY_WITHIN_S):
+        opened = await lease.backend()
+        if isinstance(opened, Ok):
+            await opened.ok_value.prepare(plan.profile, plan.spec.model)  # what it cannot make, the run will say
+        return opened
+    return Err(not_ready(plan.backend))

@@ -98,6 +98,11 @@ class Lease:
         self._backend_id = backend_id
         self._host: _Host | None = None
 
+    def at_once(self) -> Opened | None:
+        """Return the backend if it is open and has nothing to prepare: its run waits for nothing that could hang."""
+        self._host = self._pool.joined_at_once(self._backend_id)
+        return None if self._host is None else self._host.opened
+
     async def backend(self) -> Opened:
         """Return the backend, open, or why there is none; the next task tries again after a failure."""
         opened, self._host = await self._pool.joined(self._backend_id)
@@ -131,11 +136,6 @@ class BackendPool:
         """The seconds that the tasks of its backends have to end once it is closed; 0 if one is left to itself."""
         self._turns: defaultdict[str, anyio.Lock] = defaultdict(partial(anyio.Lock, fast_acquire=True))
 
-    def is_ready(self, backend_id: str) -> bool:
-        """Tell whether the backend is open and has nothing to prepare: a run waits for nothing that could hang."""
-        host = self._hosts.get(backend_id)
-        return host is not None and host.is_open and Capability.PREPARES not in host.spec.capabilities
-
     def lease(self, backend_id: str) -> Lease:
         """Return a place for one run at the backend."""
         return Lease(self, backend_id)
@@ -146,13 +146,19 @@ class BackendPool:
             opened = await lease.backend()
             return opened if isinstance(opened, Err) else await opened.ok_value.prepare(profile, model)
 
+    def joined_at_once(self, backend_id: str) -> _Host | None:
+        """Return the host of a backend that is open and has nothing to prepare, unless somebody waits for it."""
+        host = self._hosts.get(backend_id)
+        if host is None or not isinstance(host.opened, Ok) or Capability.PREPARES in host.spec.capabilities:
+            return None
+        if self._turns[backend_id].locked():
+            return None
+        host.join()
+        return host
+
     async def joined(self, backend_id: str) -> tuple[Opened, _Host | None]:
         """Return the backend, and the host to leave when the run is over."""
-        turn, host = self._turns[backend_id], self._hosts.get(backend_id)
-        if host is not None and isinstance(host.opened, Ok) and not turn.locked():  # there is nothing to wait for
-            host.join()
-            return host.opened, host
-        async with turn:  # first come, first served: runs begin in the order of their tasks
+        async with self._turns[backend_id]:  # first come, first served: runs begin in the order of their tasks
             found = self._host(backend_id)
             if isinstance(found, Err):
                 return found, None
