@@ -32,16 +32,14 @@ class OwnEventLoop:
 
     def check(self) -> None:
         """Raise `ClosedError` after `close`, and `WrongEventLoopError` anywhere else, before anything is done there."""
-        if get_ident() != self._thread or not self._is_here():
+        try:
+            is_here = get_ident() == self._thread and self._find_loop() is self._loop
+        except RuntimeError:
+            is_here = False
+        if not is_here:
             raise WrongEventLoopError(
                 "This Ohm was opened in another thread or event loop, and works only there; from another thread, use"
                 " `ohm.from_thread.run(profile, prompt)`."
             )
         if self._is_closed:
             raise ClosedError("This Ohm is closed; use it inside `async with Ohm.open(...)`, or before `aclose`.")
-
-    def _is_here(self) -> bool:
-        try:
-            return self._find_loop() is self._loop
-        except RuntimeError:
-            return False

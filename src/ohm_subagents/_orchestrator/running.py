@@ -189,25 +189,21 @@ class RunningTasks:
         return Ok(live)
 
     def _live_task(self, task: Task, plan: Plan, observers: Sequence[Observer], caller: CallContext) -> RunningTask:
-        """Return a task that is to run here, one below the level of `caller`, as one of those that do."""
-        record = self._record(task, plan, observers)
-        record.level = caller.level + 1
-        record.ledger = caller.ledger if caller.ledger.limits(record.level) else None
-        span = span_of(record.task)
-        record.observers.add(*filter(None, [span]))
-        live = self._live[task.id] = RunningTask(record, plan, caller=caller, span=span)
-        record.on_settled = lambda: self._forget(live)
-        return live
-
-    def _record(self, task: Task, plan: Plan, observers: Sequence[Observer]) -> TaskRecord:
-        """Return the record of a new task, which is redacted if its item wants that."""
+        """Return a task that is to run here, one below the level of `caller`, redacted if its item wants that."""
         item, redactor = plan.item, None
         if item.redaction is not None:
             is_kept = not item.is_one_shot or item.session is not None or plan.profile.finalize is not None
             redactor = EventRedactor(item.redaction, keeps_state=is_kept)
             task = redacted_task(task, item.redaction)
-        notified = Observers((*observers, *self._watching), self._logger, self._faults)
-        return TaskRecord(task, clock=self._clock, store=self._store, observers=notified, redactor=redactor)
+        span = span_of(task)
+        followed = (*observers, *self._watching) if span is None else (*observers, *self._watching, span)
+        notified = Observers(followed, self._logger, self._faults)
+        record = TaskRecord(task, clock=self._clock, store=self._store, observers=notified, redactor=redactor)
+        record.level = caller.level + 1
+        record.ledger = caller.ledger if caller.ledger.limits(record.level) else None
+        live = self._live[task.id] = RunningTask(record, plan, caller=caller, span=span)
+        record.on_settled = lambda: self._forget(live)
+        return live
 
     def _is_cancelled(self, task_id: TaskId) -> bool:
         found = self._store.get(task_id)

@@ -271,15 +271,9 @@ def _run_ended(task: Task, event: RunEnded, at_ms: int) -> Task:
     if not task.runs:
         return changed(task, updated_ms=at_ms)
     run, outcome, code = task.runs[-1], event.outcome, event.exit_code
-    stopped_by, output = None if isinstance(outcome, Succeeded) else run.stopped_by, event.output or None
+    stop, output = None if isinstance(outcome, Succeeded) else run.stopped_by, event.output or None
     ended = changed(
-        run,
-        ended_ms=at_ms,
-        outcome=outcome,
-        output=output,
-        stopped_by=stopped_by,
-        exit_code=code,
-        summary=event.summary,
+        run, ended_ms=at_ms, outcome=outcome, output=output, stopped_by=stop, exit_code=code, summary=event.summary
     )
     return changed(
         task,

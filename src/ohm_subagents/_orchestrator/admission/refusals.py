@@ -86,7 +86,8 @@ def unreadable(cwd: Path) -> OhmError:
 
 def directory_fault(cwd: Path) -> OhmError | None:
     """Return the refusal of a directory that cannot be read; None for one that can."""
-    return None if os.path.isdir(cwd) and os.access(cwd, os.R_OK | os.X_OK) else unreadable(cwd)
+    itself = f"{cwd}/."  # which nothing but a directory has: one call of the system, for each start
+    return None if os.access(itself, os.R_OK | os.X_OK) else unreadable(cwd)
 
 
 def duplicate(task_id: TaskId) -> OhmError:

@@ -51,13 +51,12 @@ class Observers:
 
     def notify(self, task: Task, event: Event) -> None:
         """Notify all, in order; an event that an observer sets off is passed on after the one that it was given."""
-        self._backlog.append((task, event))
         if self._is_notifying:
+            self._backlog.append((task, event))
             return
         self._is_notifying = True
         try:
-            while self._backlog:
-                task, event = self._backlog.pop(0)
+            while True:
                 for observer in self._observers:
                     try:
                         observer.notify(task, event)
@@ -65,6 +64,9 @@ class Observers:
                         raise
                     except BaseException as exc:  # noqa: BLE001  an observer is a stranger's; it is removed
                         self._mute(observer, task, exc)
+                if not self._backlog:
+                    break
+                task, event = self._backlog.pop(0)
         finally:
             self._is_notifying = False
 
