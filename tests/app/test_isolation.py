@@ -194,6 +194,12 @@ async def test_a_subagent_of_an_isolated_one_works_in_the_same_clone(tmp_path, p
 
     async with opened(tmp_path, parent, act, subagents={"budget": {"depth": 3}}) as ohm:
         outer = (await ohm.run("task", "outer", isolation="clone")).unwrap()
+        inner, deeper = (task for task in ohm.store.tasks() if task.assignment.prompt == "inner")
+        assert inner.launch.clone_of == deeper.launch.clone_of == outer.task_id
+        assert ohm.task(outer.task_id).launch.clone_of is None
+        told = f"worked in the clone of task '{outer.task_id}', whose work has what it changed."
+        for act in (ohm.land, ohm.discard):
+            assert f"{(await act(inner.id)).unwrap_err()}" == f"Task '{inner.id}' {told}"
     assert git(parent, "show", f"{outer.workspace.ref}:a") == "by the inner one"
     assert (parent / "a").read_text() == "changed\n"
 

@@ -15,6 +15,7 @@ NOT = {
     COMPARED: {
         "permission": "decided anew for each run",
         "ceiling": "the newest one of the session bounds the tools before they are compared (`inheritance`)",
+        "clone_of": "who calls decides it",
     },
     SHOWN: {
         "tools_are_bounded": "what it means shows in the tools",

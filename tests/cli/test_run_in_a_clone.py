@@ -50,6 +50,16 @@ def test_a_clone_in_which_nothing_has_changed_is_told_by_all_three_commands(ohm:
     assert {one.stderr for one in done} == {f"Task '{told['task_id']}' has changed nothing in its clone.\n"}
 
 
+def test_a_task_of_a_process_inside_of_a_clone_names_the_task_whose_clone_it_is(ohm: Any) -> None:
+    ohm.env |= {"OHM_SUBAGENT_CLONE": f"{ohm.project}", "OHM_SUBAGENT_TASK": "task_outer"}
+    name = json.loads(ohm("run", "finder", "x", "--backend", "none", "--json").stdout)["task_id"]
+    assert f"{ohm.project}, in the clone of task_outer" in ohm("task", name).stdout
+    done = [ohm(command, name) for command in ("diff", "land", "discard")]
+    assert [one.returncode for one in done] == [0, 1, 1]
+    told = f"Task '{name}' worked in the clone of task 'task_outer', whose work has what it changed.\n"
+    assert {one.stderr for one in done} == {told}
+
+
 def test_the_sandbox_of_a_run_is_the_one_that_is_typed(ohm: Callable[..., Done]) -> None:
     ohm("run", "finder", "x", "--backend", "none", "--sandbox", "preferred")
     (task,) = json.loads(ohm("tasks", "--json").stdout)

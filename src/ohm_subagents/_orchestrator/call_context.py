@@ -28,6 +28,18 @@ def no_model() -> None:
     """Return that the model of the caller is not known."""
 
 
+class SharedClone(NamedTuple):
+    """A clone that a task works in with all that it starts.
+
+    Fields:
+        place: the clone, and what it is a clone of.
+        task_id: the task whose clone it is; None where this process does not know that.
+    """
+
+    place: CloneOf
+    task_id: TaskId | None
+
+
 class CallContext(NamedTuple):
     """The position of a call in the tree of tasks.
 
@@ -52,7 +64,7 @@ class CallContext(NamedTuple):
     passes: Delegation | None = None
     outside: TaskId | None = None
     shares: StartBudget | None = None
-    clone: CloneOf | None = None
+    clone: SharedClone | None = None
     sandbox: SandboxMode = "off"
 
     def of_start(self, budget: Budget | None, *, tasks: int) -> CallContext:
@@ -139,6 +151,10 @@ def root_context(
     outside: TaskId | None = None,
     clone: CloneOf | None = None,
 ) -> CallContext:
-    """Return the context of a program, or of a process that is itself a subagent at `level`, under its ceilings."""
+    """Return the context of a program, or of a process that is itself a subagent at `level`, under its ceilings.
+
+    `clone` is that of `outside`, the task that the process runs for.
+    """
+    around = None if clone is None else SharedClone(clone, outside)
     ledger = Ledger(budget, owner="subagents.budget", level=0)
-    return CallContext(ledger=ledger, level=level, passes=passes, outside=outside, clone=clone)
+    return CallContext(ledger=ledger, level=level, passes=passes, outside=outside, clone=around)

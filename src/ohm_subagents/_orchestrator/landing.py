@@ -10,10 +10,10 @@ from ohm_subagents._orchestrator.admission.refused_commands import refusing
 from ohm_subagents._orchestrator.call_context import current_context
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.ids import TaskId
+from ohm_subagents.contract.launch import nothing_to_land
 from ohm_subagents.contract.replies import AnswerReply, CommandRejected
 from ohm_subagents.contract.result import Err, Result
 from ohm_subagents.contract.task import apply
-from ohm_subagents.contract.workspace import nothing_to_land
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,7 +57,8 @@ async def landed(command: LandWork, store: Store, *, context: AdmissionContext, 
 
 async def _left(task: Task, directory: Path, env: Mapping[str, str]) -> WorkspaceKept | None:
     """Return the event of the work that a process has left in a clone when it was killed; None for none."""
-    if task.activity.workspace is not None or not task.is_terminal or not _had_clone(task):
+    own = task.launch is not None and task.launch.isolation == "clone" and task.launch.clone_of is None
+    if task.activity.workspace is not None or not task.is_terminal or not own:
         return None
     from ohm_subagents.workspaces import workspaces_of  # noqa: PLC0415  few programs ever land anything
 
@@ -66,10 +67,6 @@ async def _left(task: Task, directory: Path, env: Mapping[str, str]) -> Workspac
         return None
     work = (await workspaces.ok_value.work(directory, task.id)).unwrap_or(None)
     return None if work is None else work.event
-
-
-def _had_clone(task: Task) -> bool:
-    return task.launch is not None and task.launch.isolation == "clone"
 
 
 async def _done(
@@ -86,7 +83,7 @@ async def _done(
         return Err(_nothing(message, "Wait for it, or cancel it."))
     kept = task.activity.workspace
     if kept is None:
-        return Err(nothing_to_land(task.id, had_clone=_had_clone(task)))
+        return Err(nothing_to_land(task.id, task.launch))
     if kept.landed == "discarded":
         return Err(_nothing(f"The work of task '{task.id}' was discarded."))
     from ohm_subagents.workspaces import Landings  # noqa: PLC0415  few programs ever land anything

@@ -33,7 +33,8 @@ def _settings(launch: LaunchRecord) -> Iterator[tuple[str, str]]:
     yield "ceiling", "" if launch.ceiling is None else _ceiling(launch.ceiling)
     yield "sandbox", "" if launch.sandbox == "off" else launch.sandbox
     yield "allowed by", launch.permission
-    yield "cwd", f"{launch.cwd}{', in a clone of it' if launch.isolation == 'clone' else ''}"
+    its_own = "" if launch.isolation == "none" else ", in a clone of it"
+    yield "cwd", f"{launch.cwd}{f', in the clone of {launch.clone_of}' if launch.clone_of else its_own}"
     yield "land", "" if launch.land == "never" else launch.land
     yield "accept", "" if launch.accept is None else f"{launch.accept}"
     yield "limits", ", ".join(_limits(launch))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from ohm_subagents.commands import SUCCESS, TASK_FAILED, complain, is_terminal, print_text
 from ohm_subagents.config import process_env
+from ohm_subagents.contract.launch import nothing_to_land
 from ohm_subagents.contract.result import Err
-from ohm_subagents.contract.workspace import nothing_to_land
 from ohm_subagents.workspaces import workspaces_of
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ async def print_diff(cwd: Path, task: Task, _store: Store, _config: OhmConfig) -
     if isinstance(workspaces, Err):
         complain(workspaces.err_value)
         return TASK_FAILED
+    if task.launch is not None and task.launch.clone_of is not None:
+        complain(nothing_to_land(task.id, task.launch))
+        return SUCCESS
     worked_in = task.assignment.cwd or (task.launch and task.launch.cwd) or cwd
     patch = await workspaces.ok_value.diff(Path(worked_in), task.id)
     if isinstance(patch, Err):
@@ -45,5 +48,4 @@ def _unchanged(task: Task) -> str:
     kept = task.activity.workspace
     if kept is not None and kept.landed == "discarded":
         return f"The work of task '{task.id}' was discarded."
-    had_clone = kept is not None or (task.launch is not None and task.launch.isolation == "clone")
-    return str(nothing_to_land(task.id, had_clone=had_clone))
+    return str(nothing_to_land(task.id, task.launch, had_work=kept is not None))

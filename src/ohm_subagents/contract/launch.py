@@ -14,6 +14,8 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from ohm_subagents._records import dataclass
 from ohm_subagents.contract.acceptance import Acceptance
 from ohm_subagents.contract.call_rules import CallRules
+from ohm_subagents.contract.errors import ErrorCode, OhmError
+from ohm_subagents.contract.ids import TaskId
 from ohm_subagents.contract.limits import NO_BUDGET, Budget, Clocks, LoopPolicy
 from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.sandbox import SandboxMode
@@ -45,7 +47,9 @@ class FileTerms:
     """The files that a task works on."""
 
     isolation: Isolation = "none"
-    """Its files: those of the working directory, or a clone of them."""
+    """Its files: those of the working directory, or a clone that nobody else works in but what it starts."""
+    clone_of: TaskId | None = None
+    """The task whose clone that is, where it is one further up: its own work is part of that one's."""
     land: Land = "never"
     """The landing of what it does in a clone, at the end of a run that succeeded."""
 
@@ -121,6 +125,21 @@ class LaunchRecord(OutcomeTerms, FileTerms, ToolGrant):
             return _adapter().validate_python(fields)
         except ValidationError:
             return None
+
+
+def nothing_to_land(task_id: str, files: FileTerms | None, *, had_work: bool = False) -> OhmError:
+    """Return the error of a task that has changed no files of its own, or `had_work` of which nothing is left."""
+    if files is not None and files.clone_of is not None:
+        message = f"Task '{task_id}' worked in the clone of task '{files.clone_of}', whose work has what it changed."
+        return OhmError(code=ErrorCode.NOTHING_TO_LAND, message=message)
+    if had_work or (files is not None and files.isolation == "clone"):
+        return OhmError(code=ErrorCode.NOTHING_TO_LAND, message=f"Task '{task_id}' has changed nothing in its clone.")
+    return OhmError(
+        code=ErrorCode.NOTHING_TO_LAND,
+        message=f"Task '{task_id}' had no clone, so what it changed is in your files.",
+        advice='`ohm run --isolation clone` gives a task files of its own, and "isolation": "clone" under "subagents" '
+        "of ohm.json each of them.",
+    )
 
 
 @cache

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar, Final, Literal
 
 from ohm_subagents._records import dataclass
-from ohm_subagents.contract.errors import ErrorCode, OhmError
 
 Isolation = Literal["none", "clone"]
 """The files of a task: those of its directory, or a clone of them that nobody else works in."""
@@ -23,18 +22,6 @@ class Cloning:
 
     includes: tuple[str, ...] = ()
     """Patterns of ignored files that are in it all the same."""
-
-
-def nothing_to_land(task_id: str, *, had_clone: bool) -> OhmError:
-    """Return the error of a task that has changed no files of its own."""
-    if had_clone:
-        return OhmError(code=ErrorCode.NOTHING_TO_LAND, message=f"Task '{task_id}' has changed nothing in its clone.")
-    return OhmError(
-        code=ErrorCode.NOTHING_TO_LAND,
-        message=f"Task '{task_id}' had no clone, so what it changed is in your files.",
-        advice='`ohm run --isolation clone` gives a task files of its own, and "isolation": "clone" under "subagents" '
-        "of ohm.json each of them.",
-    )
 
 
 def strictest_landing(*said: Land | None) -> Land:

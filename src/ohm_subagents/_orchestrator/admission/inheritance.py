@@ -12,8 +12,7 @@ from ohm_subagents.contract.profile import fold_id
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ohm_subagents._orchestrator.call_context import CallContext
-    from ohm_subagents.contract.call_rules import CloneOf
+    from ohm_subagents._orchestrator.call_context import CallContext, SharedClone
     from ohm_subagents.contract.model_pattern import ModelPattern
     from ohm_subagents.contract.profile import Profile
     from ohm_subagents.contract.sandbox import SandboxMode
@@ -29,7 +28,7 @@ class Inheritance(NamedTuple):
     """The ceiling; None without any."""
     granted: tuple[Diagnostic, ...] = ()
     """The grant by which it is not that of the run that starts it."""
-    clone: CloneOf | None = None
+    clone: SharedClone | None = None
     """The clone that the run works in which starts it; None for the files of nobody else."""
     by_subagent: bool = False
     """A subagent starts it, and no program or user."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ohm_subagents._orchestrator.admission.model_order import NamedModel
+    from ohm_subagents._orchestrator.call_context import SharedClone
     from ohm_subagents._plugins.backends.interface import BackendSpec
     from ohm_subagents._policy.allowance import RunLimits
     from ohm_subagents._policy.tools import ResolvedTools
@@ -35,13 +36,13 @@ class FileSettings(NamedTuple):
     Fields:
         isolation: a clone of its own, or none.
         land: the landing of what they do there.
-        is_in_clone: the task that calls works in a clone, and so does this one.
+        around: the clone that the task works in which calls, and so does this one; None for none.
         includes: patterns of ignored files that a clone has all the same.
     """
 
     isolation: Isolation
     land: Land
-    is_in_clone: bool
+    around: SharedClone | None
     includes: tuple[str, ...] = ()
 
     @property
@@ -118,7 +119,8 @@ def _launch(settings: Settings) -> LaunchRecord:
         ceiling=settings.ceiling,
         permission=settings.permission,
         cwd=str(settings.cwd),
-        isolation="clone" if settings.files.is_in_clone else settings.files.isolation,
+        isolation="none" if settings.files.around is None and settings.files.cloning is None else "clone",
+        clone_of=None if settings.files.around is None else settings.files.around.task_id,
         land=settings.files.land,
         accept=settings.accept,
         limits=settings.limits.clocks,

@@ -148,7 +148,7 @@ class Relaunch:
     def _isolation(self, now: FileSettings) -> Isolation:
         """Return the stricter one: work that was kept apart stays apart, and goes on."""
         former = self._launch.isolation
-        if former == now.isolation or now.is_in_clone:
+        if former == now.isolation or now.around is not None:
             return now.isolation
         if former == "clone":
             self._keep("isolation", former, now.isolation)

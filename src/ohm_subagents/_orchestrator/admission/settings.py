@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from ohm_subagents._config.subagents import SubagentEntry
     from ohm_subagents._orchestrator.admission.context import AdmissionContext, ResolvedProfile
     from ohm_subagents._orchestrator.admission.inheritance import Inheritance
+    from ohm_subagents._orchestrator.call_context import SharedClone
     from ohm_subagents._policy.allowance import RunLimits
     from ohm_subagents._policy.tools import ResolvedTools
     from ohm_subagents.contract.acceptance import Acceptance
-    from ohm_subagents.contract.call_rules import CloneOf
     from ohm_subagents.contract.commands import Overrides
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.model_pattern import ModelPattern
@@ -107,7 +107,7 @@ def settings_of(
             files=FileSettings(
                 isolation="none" if inherited.clone is not None else _isolation(asked, resolved, config),
                 land=_land(asked, resolved, config, inherited),
-                is_in_clone=inherited.clone is not None,
+                around=inherited.clone,
                 includes=config.subagents.clone_includes,
             ),
             ceiling=bounds.ceiling,
@@ -178,11 +178,11 @@ def in_vain(asked: Overrides, settings: Settings) -> Iterator[Diagnostic]:
         yield Diagnostic(subject="workspace", message=told)
 
 
-def _placed(cwd: Path, clone: CloneOf | None) -> Path:
+def _placed(cwd: Path, around: SharedClone | None) -> Path:
     """Return a directory as the task that calls sees it, which may work in a clone."""
-    if clone is None or not (real := Path(os.path.realpath(cwd))).is_relative_to(clone.original):
+    if around is None or not (real := Path(os.path.realpath(cwd))).is_relative_to(around.place.original):
         return cwd
-    return Path(clone.clone) / real.relative_to(clone.original)
+    return Path(around.place.clone) / real.relative_to(around.place.original)
 
 
 def backend_of(profile: Profile, own: SubagentEntry, config: OhmConfig) -> str:

@@ -11,7 +11,7 @@ import anyio
 
 from ohm_subagents._config.env import CLONE_VARIABLE
 from ohm_subagents._orchestrator.admission.instructions import instructions
-from ohm_subagents._orchestrator.call_context import current_context
+from ohm_subagents._orchestrator.call_context import SharedClone, current_context
 from ohm_subagents.contract.call_rules import CloneOf
 from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.errors import ErrorCode, OhmError
@@ -103,7 +103,7 @@ class IsolatedBackend:
         result: Result[RunOutput, OhmError] = Err(_STOPPED)
         lost: OhmError | None = None
         place = CloneOf(original=f"{beginning.top}", clone=f"{clone.top}")
-        self._enter(place)
+        self._enter(SharedClone(place, request.task_id))
         self._guard.resume()
         try:
             result = await self._backend.run(in_clone(request, clone, place), sink)
@@ -139,7 +139,7 @@ class IsolatedBackend:
         watch.emit(DiagnosticRaised(diagnostic=Diagnostic(subject="workspace", message=told, severity="info")))
         return result
 
-    def _enter(self, clone: CloneOf | None) -> None:
+    def _enter(self, clone: SharedClone | None) -> None:
         """Let what the run starts work in a clone too."""
         self._live.clone = clone
         current_context.set(self._live.context)
