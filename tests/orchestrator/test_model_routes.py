@@ -13,6 +13,7 @@ from ohm_subagents.contract import (
     Budget,
     Checkpointed,
     Err,
+    FileChanged,
     Finalized,
     ModelPattern,
     ModelSelected,
@@ -169,6 +170,17 @@ async def test_a_tool_that_has_written_is_not_called_again():
     assert error.message == QUOTA.message
     assert [str(one) for one in task.diagnostics] == [
         "acme/big:high is not asked instead of acme/small: the run cannot be resumed after write."
+    ]
+
+
+async def test_a_file_that_changed_without_a_call_is_not_changed_again():
+    backend = ScriptedBackend(Step(events=(FileChanged(path="a.txt"),), error=QUOTA), "done")
+    async with opened(backend) as ohm:
+        error = (await ohm.run("finder", "x", model="fast")).err_value
+        task = ohm.task(error.task_id)
+    assert len(backend.calls) == 1
+    assert [str(one) for one in task.diagnostics] == [
+        "acme/big:high is not asked instead of acme/small: the run cannot be resumed after a change of 'a.txt'."
     ]
 
 

@@ -12,10 +12,10 @@ import anyio
 from ohm_subagents._concurrency.shared_resource import READY_WITHIN_S
 from ohm_subagents._orchestrator.run.feed import RecordedFeed
 from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.effect import effect_of
 from ohm_subagents.contract.errors import ErrorCode, OhmError
-from ohm_subagents.contract.events import Checkpointed, DiagnosticRaised, ToolEnded, ToolStarted
+from ohm_subagents.contract.events import Checkpointed, DiagnosticRaised, FileChanged, ToolEnded, ToolStarted
 from ohm_subagents.contract.model_route import ModelSelected, failure_class
-from ohm_subagents.contract.profile import FINALIZE, READING_TOOLS
 from ohm_subagents.contract.result import Err, Result
 
 if TYPE_CHECKING:
@@ -39,8 +39,6 @@ GO_ON: Final = (
     "as done is done, and must not be done again. Then give the whole answer."
 )
 """The prompt of a run that continues what a model has begun."""
-_HARMLESS: Final = frozenset({*READING_TOOLS, "glob", FINALIZE})
-"""Tools that may run twice."""
 _PASSED_ON: Final = frozenset(
     {
         ErrorCode.MODEL_UNKNOWN,
@@ -181,21 +179,21 @@ class _Attempt:
         self._checkpoint: str | None = None
         self._is_covered = True
         self.effect = ""
-        """The first tool that may have changed something."""
+        """The first thing that may have changed something: a tool, or a change that none is known for."""
 
     def emit(self, event: RunEvent) -> None:
         match event:
             case ToolStarted(call_id=call_id, tool=tool):
                 self._has_called = True
                 self._open[call_id] = tool
-                if tool.casefold() not in _HARMLESS:
-                    self.effect, self._is_covered = self.effect or tool, False
             case ToolEnded(call_id=call_id):
                 self._open.pop(call_id, None)
             case Checkpointed(state=state):
                 self._checkpoint, self._is_covered = state, True
             case _:
                 pass
+        if effect_of(event) == "deed":
+            self.effect, self._is_covered = self.effect or _deed(event), False
         self._sink.emit(event)
 
     def close_calls(self) -> None:
@@ -248,6 +246,17 @@ def _error_in(result: object) -> OhmError | None:
             return error
         case _:
             return None
+
+
+def _deed(event: RunEvent) -> str:
+    """Return the words for an event that may have changed something."""
+    match event:
+        case ToolStarted(tool=tool):
+            return tool
+        case FileChanged(path=path):
+            return f"a change of '{path}'"
+        case _:
+            return event.kind
 
 
 def _named(model: ModelPattern) -> str:

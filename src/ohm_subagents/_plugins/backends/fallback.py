@@ -15,6 +15,7 @@ from ohm_subagents._plugins.backends.pool import BackendPool
 from ohm_subagents._plugins.backends.request import Inbox
 from ohm_subagents._records import dataclass
 from ohm_subagents.contract.diagnostics import Diagnostic
+from ohm_subagents.contract.effect import effect_of
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.events import Checkpointed, DiagnosticRaised
 from ohm_subagents.contract.model_route import RouteResolved
@@ -235,7 +236,7 @@ class _Watch:
         self.route = ""
 
     def emit(self, event: RunEvent) -> None:
-        self.has_acted |= not isinstance(event, RouteResolved | DiagnosticRaised)
+        self.has_acted |= effect_of(event) != "none"
         if isinstance(event, RouteResolved):
             self.runtime, self.route = event.runtime or self.runtime, event.route or self.route
         self._sink.emit(event)
