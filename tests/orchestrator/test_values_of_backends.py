@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import fields, replace
 from decimal import Decimal
 from fractions import Fraction
+from typing import get_args
 
 import anyio
 import pytest
@@ -22,6 +23,7 @@ from ohm_subagents.contract import (
     Finalized,
     OhmError,
     RouteResolved,
+    RunEvent,
     TextDelta,
     ThinkingDelta,
     ToolEnded,
@@ -29,6 +31,7 @@ from ohm_subagents.contract import (
     ToolUpdated,
     Usage,
     UsageAdded,
+    WorkspaceKept,
 )
 from ohm_subagents.plugin import BackendSpec, Err, Ok, Options, RunOutput, hookimpl
 from ohm_subagents.testing import HERMETIC
@@ -246,29 +249,43 @@ EVENTS = [
     ToolStarted(call_id="1", tool="read", args="a"),
     ToolUpdated(call_id="1", tool="read", text="a"),
     ToolEnded(call_id="1", tool="read", status="success", text="a"),
-    Finalized(status="SUCCESS", result="a"),
+    Finalized(status="SUCCESS", result="a", error="e"),
     FileChanged(path="a"),
-    RouteResolved(provider="p", model="m", runtime="r", route="x"),
+    WorkspaceKept(base="b", ref="r", files=1, insertions=2, deletions=3, landed="conflict", conflicts=("c",)),
+    RouteResolved(provider="p", model="m", runtime="r", route="x", served_model="s", program="g", program_version="1"),
     UsageAdded(usage=Usage(requests=1)),
     Checkpointed(state="a"),
-    DiagnosticRaised(diagnostic=Diagnostic(subject="s", message="m")),
+    DiagnosticRaised(
+        diagnostic=Diagnostic(subject="s", message="m", advice="a", severity="info", source="f", line=1, column=2)
+    ),
     AgentEnded(),
 ]
 RECORDS = [RunOutput(text="a"), OhmError(code="c", message="m"), *EVENTS, Usage(requests=1), EVENTS[-2].diagnostic]
 FIELDS = [(record, field.name) for record in RECORDS for field in fields(record)]
 
 
-@pytest.mark.parametrize("record", [*EVENTS[:-1], EVENTS[-2].diagnostic], ids=lambda record: type(record).__name__)
+def test_each_event_of_a_backend_is_tried_with_a_value_of_its_own_in_each_field():
+    assert {type(one) for one in EVENTS} == {*get_args(RunEvent)}
+    declared = [(record, one) for record in (*EVENTS, EVENTS[-2].diagnostic) for one in fields(record)]
+    assert [
+        one.name for record, one in declared if one.name != "kind" and getattr(record, one.name) == one.default
+    ] == []
+
+
+class Worded(str):
+    """A text of another class: what has one is never recorded as it is."""
+
+    __slots__ = ()
+
+
+@pytest.mark.parametrize("record", EVENTS, ids=lambda record: type(record).__name__)
 async def test_nothing_that_is_declared_gets_lost_at_the_door(record):
     """A checked value is made anew, so each field has to be looked at."""
-    if isinstance(record, Diagnostic):
-        record = DiagnosticRaised(
-            diagnostic=Diagnostic(subject="s", message="\u00e9", severity="info", source="f", line=1, column=2)
-        )
     told = []
 
     async def emits(request, sink):
-        sink.emit(record)
+        texts = {one.name: getattr(record, one.name) for one in fields(record)}
+        sink.emit(replace(record, **{name: Worded(text) for name, text in texts.items() if isinstance(text, str)}))
         return Ok(RunOutput(text="done", exit_code=3, summary="So."))
 
     class Listening:

@@ -229,8 +229,8 @@ _LONG: Final = frozenset({"text", "args", "state"})
 _PLAIN: Final[Mapping[type, tuple[str, tuple[str, ...], tuple[str, ...]]]] = {
     of: (
         str(of.__dataclass_fields__["kind"].default),
-        tuple(name for name in _EVENTS[of] if name not in _LONG),
-        tuple(name for name in _EVENTS[of] if name in _LONG),
+        tuple(one.name for one in fields(of) if one.name not in {*_LONG, "kind"}),
+        tuple(one.name for one in fields(of) if one.name in _LONG),
     )
     for of in _EVENTS.keys() - {Finalized, WorkspaceKept, UsageAdded, DiagnosticRaised}
 }
