@@ -92,6 +92,23 @@ class TestKept:
 
 
 class TestCounted:
+    async def test_what_a_request_without_usage_takes_from_the_budget_is_known_to_its_task_and_those_above(self):
+        priced = RequestNeed(provider="acme", model="m", max_output_tokens=50, price=lambda _, out: Decimal(out) / 1000)
+
+        async def act(request, sink):
+            for usage in (Usage(requests=1), USED):
+                async with request.gate.request(priced):
+                    sink.emit(UsageAdded(usage=usage))
+            if request.prompt == "parent":
+                await ohm.run("finder", "child")
+            return "done"
+
+        async with opened(act, budget={"depth": 2}) as ohm:
+            await ohm.run("finder", "parent", budget=Budget(cost_usd=Decimal(2)))
+            parent, child = (task.activity for task in ohm.store.tasks())
+        assert (parent.account.unpriced_usd, child.account.unpriced_usd) == (Decimal("0.1"), Decimal("0.05"))
+        assert parent.tree_usage.cost_usd + parent.account.unpriced_usd + parent.account.remaining.cost_usd == 2
+
     async def test_a_request_that_fails_was_made(self):
         async def act(request, sink):
             for _ in range(3):

@@ -108,6 +108,8 @@ async def test_of_a_budget_that_a_tree_shares_each_page_tells_what_its_root_has_
         root, child, limited = (hand.started(name, parent=above) for name, above in TREE)
         hand.tell(child, left(cost_usd="0.4887", spawns=25))
         hand.tell(limited, left(cost_usd="0.4855", spawns=25, requests=3))
+        root = hand.tell(root, AccountCharged(usage=Usage(requests=2, cost_usd=Decimal("0.0192"))))
+        root = hand.tell(root, AccountCharged(unpriced_usd=Decimal("0.0143")))
         hand.tell(root, left(cost_usd="0.4665", spawns=25))
         await store.flush()
         pictures = Pictures(store, clock)
@@ -117,6 +119,7 @@ async def test_of_a_budget_that_a_tree_shares_each_page_tells_what_its_root_has_
         "child": ("$0.4665 · 25 tasks", ""),
         "limited": ("$0.4665 · 25 tasks", "3 requests"),
     }
+    assert {one["unpriced"] for one in told.values()} == {"unpriced requests counted as $0.0143"}
 
 
 async def test_a_task_tells_what_others_of_its_start_have_left_of_the_budget_and_nothing_once_it_has_settled(tmp_path):

@@ -11,13 +11,11 @@ from ohm_subagents.contract import (
     Account,
     AccountCharged,
     AnswerAwaited,
-    Budget,
     Diagnostic,
     DiagnosticRaised,
     ErrorCode,
     FileChanged,
     GuardTripped,
-    LaunchRecord,
     ListedTask,
     OhmError,
     Remaining,
@@ -80,20 +78,28 @@ def test_what_a_task_used_counts_what_is_below_it_and_says_so(running) -> None:
     assert task_list_lines(unpriced, now_ms=9_000)[1].endswith(" · 3 tool calls with below")
 
 
-def test_a_cost_that_no_provider_has_told_is_said_to_be_unknown_with_what_is_counted(running) -> None:
-    asked = UsageAdded(usage=Usage(requests=1))
-    charged = AccountCharged(remaining=Remaining(cost_usd=Decimal("4.9599")))
-    launch = LaunchRecord(profile="finder", instructions="", backend="b", budget=Budget(cost_usd=Decimal(5)))
-    task = replace(running(asked, charged), launch=launch)
-    said = "cost unknown, counted as $0.0401"
+def test_a_cost_that_no_provider_has_told_is_called_unpriced_with_what_is_counted(running) -> None:
+    asked, left = UsageAdded(usage=Usage(requests=1)), Remaining(cost_usd=Decimal("4.9599"))
+    charged = (AccountCharged(unpriced_usd=Decimal("0.0401")), AccountCharged(remaining=left))
+    task, said = running(asked, *charged), "unpriced, counted as $0.0401"
     assert facts(task)["usage"] == f"1 request · {said}"
     assert f" · {said} · $4.9599 left" in task_block(LiveTask(task), now_ms=9_000, width=120, theme=PLAIN)[0]
     listed = task_list_lines(ListedTask.of(task), now_ms=9_000, with_cost=True, unpriced=unpriced_text(task))
     assert f" · 1 request · {said} · left: $4.9599" in listed[1]
-    assert unpriced_text(with_fields(task, parent=TaskId("task_0"))) == "cost unknown"
-    assert [unpriced_text(one) for one in (running(asked), running(asked, SPENT, charged), running(charged))] == [
+    assert unpriced_text(running(asked, charged[1])) == "unpriced"
+    assert [unpriced_text(one) for one in (running(asked), running(asked, SPENT, charged[1]), running(*charged))] == [
         ""
     ] * 3
+
+
+def test_what_requests_without_a_price_count_for_stands_beside_what_the_others_cost(running) -> None:
+    asked, left = UsageAdded(usage=Usage(requests=2)), Remaining(cost_usd=Decimal("4.4334"))
+    charged = (AccountCharged(unpriced_usd=Decimal("0.0333")),) * 2
+    task, said = running(asked, SPENT, *charged, AccountCharged(remaining=left)), "unpriced requests counted as $0.0666"
+    assert facts(task)["usage"].endswith(f" · {said}")
+    assert f" · $0.5000 · $4.4334 left · {said}" in task_block(LiveTask(task), now_ms=9_000, width=160, theme=PLAIN)[0]
+    parent = running(AccountCharged(usage=task.activity.usage), *charged, AccountCharged(remaining=left))
+    assert facts(parent)["with below"].endswith(f" · {said}")
 
 
 def test_costs_take_as_many_lines_as_they_need_and_no_number_is_cut(succeeded) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ohm_subagents._views.quantities import cost_text, counted, duration_text
 from ohm_subagents.contract.account import Remaining
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.account import Account
     from ohm_subagents.contract.task import Task
     from ohm_subagents.contract.usage import Usage
+
+UNPRICED: Final = "unpriced"
+"""The word for what requests cost that no provider has told the cost of, as of one that was refused or cut off."""
 
 
 def usage_block(task: Task) -> UsageBlock | None:
@@ -72,12 +75,13 @@ def account_now(
     if parent is not None and parent.remaining is not None:
         left = _least(left, parent.remaining)
     if shares is not None:
-        spent = (one.tree_usage if isinstance(one, ListedTask) else one.activity.tree_usage for one in together)
-        all_used, whole = sum(spent, NOTHING_USED), shares.budget
+        spent = [one if isinstance(one, ListedTask) else one.activity for one in together]
+        all_used, whole = sum((one.tree_usage for one in spent), NOTHING_USED), shares.budget
+        unpriced = sum(one.account.unpriced_usd or 0 for one in spent if one.account is not None)
         rests = {
             "requests": (whole.requests, all_used.requests),
             "tokens": (whole.tokens, all_used.input_tokens + all_used.output_tokens),
-            "cost_usd": (whole.cost_usd, all_used.cost_usd or 0),
+            "cost_usd": (whole.cost_usd, (all_used.cost_usd or 0) + unpriced),
             "tool_calls": (whole.tool_calls, all_used.tool_calls),
         }
         known: dict[str, Any] = {name: max(0, most - used) for name, (most, used) in rests.items() if most is not None}
@@ -101,19 +105,18 @@ def used_text(usage: Usage) -> str:
 
 
 def unpriced_text(task: Task) -> str:
-    """Say that the cost of a task is not known though money limits it, and if it is known how much is counted.
+    """Say that requests of a task, or below it, have no price though money limits them, and how much is counted.
 
-    A provider that reports no usage is charged with what was reserved for its requests. Empty for any other task.
+    A provider that reports no usage is charged with what was reserved for its requests: with what the others cost, that
+    is all that a budget of the task alone has lost. Empty for any other task.
     """
-    used, account, asked = task.activity.tree_usage, task.activity.account, task.assignment
-    left = None if account is None or account.remaining is None else account.remaining.cost_usd
-    if left is None or used.cost_usd is not None or not used.requests:
+    used, account = task.activity.tree_usage, task.activity.account
+    if account is None or account.remaining is None or account.remaining.cost_usd is None or not used.requests:
         return ""
-    whole = None if task.launch is None else task.launch.budget.cost_usd
-    is_alone = asked.parent is None and asked.shares is None  # else others may have spent of it
-    if whole is None or whole <= left or not is_alone:
-        return "cost unknown"
-    return f"cost unknown, counted as {cost_text(whole - left)}"
+    more = account.unpriced_usd
+    if used.cost_usd is None:
+        return UNPRICED if more is None else f"{UNPRICED}, counted as {cost_text(more)}"
+    return "" if more is None else f"{UNPRICED} requests counted as {cost_text(more)}"
 
 
 def remaining_text(account: Account | None, *, at_ms: int) -> str:

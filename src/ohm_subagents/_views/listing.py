@@ -135,10 +135,11 @@ def _facts(task: Task, now_ms: int, where: str) -> Iterator[tuple[str, str]]:
     yield "created", f"{instant_text(task.assignment.created_ms)}, {age_text(now_ms - task.assignment.created_ms)}"
     if task.started_ms is not None:
         yield "worked", f"{duration_text(elapsed_ms(task, now_ms=now_ms))} in {counted(len(task.runs), 'run')}"
-    if used := " · ".join(filter(None, [used_text(task.activity.usage), unpriced_text(task)])):
+    usage, tree, unpriced = task.activity.usage, task.activity.tree_usage, unpriced_text(task)
+    if used := BETWEEN.join(filter(None, [used_text(usage), unpriced if tree is usage else ""])):
         yield "usage", used
-    if task.activity.tree_usage is not task.activity.usage:
-        yield "with below", used_text(task.activity.tree_usage)
+    if tree is not usage:
+        yield "with below", BETWEEN.join(filter(None, [used_text(tree), unpriced]))
     if left := remaining_text(task.activity.account, at_ms=task.updated_ms if task.is_terminal else now_ms):
         yield "left at end" if task.is_terminal else "left", left
     if task.stopped_by is not None:

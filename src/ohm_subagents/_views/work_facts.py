@@ -39,10 +39,12 @@ def work_facts(task: Task, *, now_ms: int, room: int, is_patient: bool, with_lef
     usage = task.activity.tree_usage
     tokens = usage.input_tokens + usage.output_tokens
     texts = _todos(task)
-    texts += [*filter(None, [unpriced_text(task)])] if usage.cost_usd is None else [cost_text(usage.cost_usd)]
+    unpriced = [*filter(None, [unpriced_text(task)])]
+    texts += unpriced if usage.cost_usd is None else [cost_text(usage.cost_usd)]
     left = [] if task.is_terminal or not with_left else left_spans([task], at_ms=now_ms)
     scarce = [span for span in left[:1] if span[0] == "warning"]
     texts += [text for _, text in left[len(scarce) :]]
+    texts += [] if usage.cost_usd is None else unpriced
     quiet = 0 if is_patient else quiet_ms(task, now_ms=now_ms)
     texts += [counted(usage.tool_calls, "tool")] if usage.tool_calls and not quiet else []
     texts += [f"{tokens:,} tokens"] if tokens else []

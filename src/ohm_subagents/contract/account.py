@@ -51,18 +51,23 @@ class Account:
     """The usage of all tasks below it, at any depth, running ones too; None while there is none."""
     remaining: Remaining | None = None
     """The rest of its budgets after its newest charge; None where nothing limits it."""
+    unpriced_usd: Decimal | None = None
+    """US dollars that budgets lost for requests without usage, of it and below it; in no usage. None for none."""
 
     def charged(self, event: AccountCharged) -> Account:
         """Return the account after a charge."""
         below = self.below if event.usage is None else event.usage if self.below is None else self.below + event.usage
-        return Account(below=below, remaining=event.remaining or self.remaining)
+        unpriced = self.unpriced_usd
+        if event.unpriced_usd is not None:
+            unpriced = (unpriced or 0) + event.unpriced_usd
+        return Account(below=below, remaining=event.remaining or self.remaining, unpriced_usd=unpriced)
 
     def since(self, earlier: Account | None) -> Account:
-        """Return what was charged after `earlier`; what is left is left."""
+        """Return what was charged after `earlier`; what is left is left, and what had no usage had none."""
         if earlier is None or earlier.below is None or self.below is None:
             return self
         below = None if self.below is earlier.below else self.below.since(earlier.below)
-        return Account(below=below, remaining=self.remaining)
+        return Account(below=below, remaining=self.remaining, unpriced_usd=self.unpriced_usd)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,4 +92,6 @@ class AccountCharged:
     """The usage of one task below it, at any depth; None if it is about budgets only."""
     remaining: Remaining | None = None
     """The rest of the budgets; None leaves it as it was."""
+    unpriced_usd: Decimal | None = None
+    """US dollars that budgets lose for a request without usage, as much as was reserved for it; None for none."""
     kind: Literal["account_charged"] = "account_charged"

@@ -36,6 +36,8 @@ def event_to_json(event: Event | TaskEvent, *, with_state: bool = False) -> dict
     fields: dict[str, JsonValue] = events().dump_python(event, mode="json")
     if isinstance(event, UsageAdded | AccountCharged):
         fields |= {name: _with_plain_cost(fields[name]) for name in ("usage", "remaining") if fields.get(name)}
+        if isinstance(unpriced := fields.get("unpriced_usd"), str):
+            fields["unpriced_usd"] = float(unpriced)
     if isinstance(event, Checkpointed) and not with_state:
         del fields["state"]
     return {"version": VERSION, **fields}

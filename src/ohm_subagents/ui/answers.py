@@ -63,6 +63,8 @@ class TaskPicture(TypedDict):
     """The requests of the tree that wait for an answer, oldest first."""
     cost: Used
     """The usage of the whole tree."""
+    unpriced: str
+    """What its budget of money lost besides, for requests that have no price, in words; empty for nothing."""
     is_whole: bool
     """False if `near` has left out what tasks further away do, and their spans."""
     left: str

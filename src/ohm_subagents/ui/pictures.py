@@ -16,7 +16,7 @@ from ohm_subagents.ui.registry import Registry, counts_of
 from ohm_subagents.ui.rows import asked_of, detail_of, own_left_of, row_of, used_by, used_of, work_of
 from ohm_subagents.ui.shapes import TreeRow, Work
 from ohm_subagents.ui.words import waited_words
-from ohm_subagents.views import account_now, cost_rows, one_line, queued_text, remaining_text
+from ohm_subagents.views import account_now, cost_rows, one_line, queued_text, remaining_text, unpriced_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -180,6 +180,7 @@ class Pictures:
                 requests=sorted(asked, key=lambda one: one["asked_ms"]),
                 cost=used_by(in_order),
                 is_whole=len(near_it) == len(tree),
+                unpriced="" if (read_root := readings.get(root.id)) is None else unpriced_text(read_root.task),
                 left=await self._left(root),
                 own_left=own_left_of(listed, root, now_ms=self.now()),
                 now_ms=self.now(),

@@ -106,9 +106,13 @@ class RequestGate:
 
     def used(self, usage: Usage) -> BudgetExceeded | None:
         """Charge usage that the run reports; return the budget that it exceeds."""
+        held = None
         if usage.requests:
             self._is_out = False
-        return self._ledger.spend(usage, self._take() if usage.requests else None)
+            held = self._take()
+        if held is not None and usage.cost_usd is None and held.cost_usd:
+            self._record.charge_unpriced(held.cost_usd)
+        return self._ledger.spend(usage, held)
 
     @asynccontextmanager
     async def request(self, need: RequestNeed) -> AsyncGenerator[Result[Grant, OhmError]]:

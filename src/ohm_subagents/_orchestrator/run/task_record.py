@@ -19,7 +19,8 @@ from ohm_subagents.contract.task import UNAVAILABLE, apply
 from ohm_subagents.contract.usage import NOTHING_USED, ONE_REQUEST
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
+    from decimal import Decimal
 
     from ohm_subagents._orchestrator.ledger import Ledger
     from ohm_subagents._orchestrator.observe.observers import Observers
@@ -200,11 +201,20 @@ class TaskRecord:
 
     def tell_remaining(self) -> None:
         """Record what is left of the budgets of the task and of every task above, where that has changed."""
-        record: TaskRecord | None = self
-        while record is not None and record.ledger is not None:
-            account, left = record.task.activity.account, record.ledger.remaining(record.level)
+        for record, ledger in self._limited():
+            account, left = record.task.activity.account, ledger.remaining(record.level)
             if account is None or account.remaining != left:
                 record.add(AccountCharged(remaining=left))
+
+    def charge_unpriced(self, cost_usd: Decimal) -> None:
+        """Record what a request without usage costs the budgets of the task and of every task above."""
+        for record, _ in self._limited():
+            record.add(AccountCharged(unpriced_usd=cost_usd))
+
+    def _limited(self) -> Iterator[tuple[TaskRecord, Ledger]]:
+        record: TaskRecord | None = self
+        while record is not None and record.ledger is not None:
+            yield record, record.ledger
             record = record.above
 
     def _applied(self, event: Event) -> bool:
