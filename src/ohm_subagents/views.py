@@ -9,7 +9,14 @@ from ohm_subagents._lazy import lazy_names
 from ohm_subagents._views.projection import project_task as task_envelope
 
 if TYPE_CHECKING:
-    from ohm_subagents._views.account import account_now, remaining_text, total_line, unpriced_text, used_text
+    from ohm_subagents._views.account import (
+        account_now,
+        price_text,
+        remaining_text,
+        total_line,
+        unpriced_text,
+        used_text,
+    )
     from ohm_subagents._views.answer import assistant_text, said_last
     from ohm_subagents._views.call_line import call_line
     from ohm_subagents._views.call_waits import CallWait, call_waits
@@ -118,6 +125,7 @@ __all__ = [
     "one_line",
     "patient_tasks",
     "preview_lines",
+    "price_text",
     "printable",
     "printable_json",
     "progress_at_ms",
@@ -154,7 +162,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "_views.account": "account_now remaining_text total_line unpriced_text used_text",
+        "_views.account": "account_now price_text remaining_text total_line unpriced_text used_text",
         "_views.answer": "assistant_text said_last",
         "_views.call_line": "call_line",
         "_views.call_waits": "CallWait call_waits",

@@ -5,7 +5,7 @@ from decimal import Decimal
 from made_tasks import queued_task
 
 from ohm_subagents.contract import ListedTask, RouteResolved, Usage, UsageAdded, apply
-from ohm_subagents.views import cost_csv, cost_records, cost_rows, cost_table
+from ohm_subagents.views import PLAIN, FleetRow, cost_csv, cost_records, cost_rows, cost_table, fleet_lines
 
 
 def listed(number, profile="finder", *, cost=None, model=None, day=0):
@@ -48,6 +48,15 @@ def test_a_table_leaves_out_columns_where_it_has_no_room_and_cuts_no_number() ->
         assert len(line) <= width
         assert line.split()[-3:] == ["1,000,000,000", "0", "$0.2500"]
         assert total.split()[0] == "all"
+
+
+def test_what_no_provider_has_told_the_cost_of_is_unpriced_in_every_table() -> None:
+    waits = ListedTask.of(queued_task("task_2", profile="oracle"))
+    _, asked, waiting, _ = cost_table(cost_rows([listed(1), waits], "profile"), "profile")
+    assert (asked.split()[-1], waiting.split()[-1]) == ("unpriced", "-")
+    rows = [FleetRow(listed(1)), FleetRow(waits)]
+    table = fleet_lines(rows, sort="cost", now_ms=1, width=200, height=9, theme=PLAIN)
+    assert ["unpriced" in line for line in table if "task_" in line] == [True, False]
 
 
 def test_a_report_is_a_table_csv_or_json() -> None:

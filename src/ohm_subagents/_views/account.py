@@ -95,6 +95,13 @@ def _least(own: Remaining, around: Remaining) -> Remaining:
     return replace(own, **{name: min(pair) for name, pair in pairs.items() if None not in pair})
 
 
+def price_text(usage: Usage) -> str:
+    """Write what requests cost, `unpriced` if no provider has told that, or nothing if there were none."""
+    if usage.cost_usd is not None:
+        return cost_text(usage.cost_usd)
+    return UNPRICED if usage.requests else ""
+
+
 def used_text(usage: Usage) -> str:
     """Write cost, requests, tokens and tool calls, each only where there are any; empty if there are none."""
     parts = [] if usage.cost_usd is None else [cost_text(usage.cost_usd)]

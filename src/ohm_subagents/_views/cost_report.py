@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from ohm_subagents._records import dataclass
+from ohm_subagents._views.account import price_text
 from ohm_subagents._views.cells import cells, fit, one_line
-from ohm_subagents._views.quantities import cost_text
 from ohm_subagents.contract.usage import NOTHING_USED, Usage
 
 if TYPE_CHECKING:
@@ -91,8 +91,7 @@ def cost_table(rows: Sequence[CostRow], by: CostKey, *, width: int = sys.maxsize
 def _written(row: CostRow) -> tuple[str, ...]:
     used = row.usage
     numbers = (row.tasks, used.requests, used.input_tokens, used.cached_tokens, used.output_tokens, used.tool_calls)
-    cost = "-" if used.cost_usd is None else cost_text(used.cost_usd)
-    return (fit(one_line(row.name), _LONGEST_NAME), *(f"{number:,}" for number in numbers), cost)
+    return fit(one_line(row.name), _LONGEST_NAME), *(f"{number:,}" for number in numbers), price_text(used) or "-"
 
 
 def _aligned(line: Sequence[str], widths: Sequence[int], kept: Container[int]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
-from ohm_subagents._views.account import remaining_parts
+from ohm_subagents._views.account import price_text, remaining_parts
 from ohm_subagents._views.cells import cells, fit, one_line
 from ohm_subagents._views.doing import doing_lines
 from ohm_subagents._views.live_task import LiveTask, awaited_tasks, patient_tasks
@@ -201,7 +201,7 @@ def _written(row: FleetRow, now_ms: int, *, is_patient: bool, with_left: bool) -
         "-" if task.status == "queued" else clock_text(taken_ms),
         f"{used.requests:,}",
         f"{used.input_tokens + used.output_tokens:,}",
-        "-" if used.cost_usd is None else f"{'' if used is task.usage else _WITH_BELOW}{cost_text(used.cost_usd)}",
+        f"{'' if used is task.usage else _WITH_BELOW}{price}" if (price := price_text(used)) else "-",
         BETWEEN.join(left) if with_left else "",
         "  " * row.depth + one_line(task.description),
     )

@@ -64,7 +64,7 @@ class TaskPicture(TypedDict):
     cost: Used
     """The usage of the whole tree."""
     unpriced: str
-    """What its budget of money lost besides, for requests that have no price, in words; empty for nothing."""
+    """The loss of its budget of money besides, for requests that have no price, in words; empty for none."""
     is_whole: bool
     """False if `near` has left out what tasks further away do, and their spans."""
     left: str

@@ -15,13 +15,13 @@ from ohm_subagents.views import (
     argument_lines,
     awaited_text,
     concern_of,
-    cost_text,
     elapsed_ms,
     failure_line,
     landing_text,
     named_call,
     one_line,
     patient_tasks,
+    price_text,
     printable,
     progress_at_ms,
     remaining_text,
@@ -58,7 +58,7 @@ def used_of(usage: Usage) -> Used:
         tool_calls=usage.tool_calls,
         cost_usd=None if usage.cost_usd is None else f"{usage.cost_usd:f}",
         tokens=f"{tokens:,} tokens" if (tokens := usage.input_tokens + usage.output_tokens) else "",
-        cost="" if usage.cost_usd is None else cost_text(usage.cost_usd),
+        cost=price_text(usage),
         text=used_text(usage),
     )
 

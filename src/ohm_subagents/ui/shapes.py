@@ -36,7 +36,7 @@ class Used(TypedDict):
     tokens: str
     """The number of tokens in words, input and output together; empty for none."""
     cost: str
-    """The cost in words, say `$0.0031`; empty where nothing was priced."""
+    """The cost in words, say `$0.0031`, or `unpriced`; empty where no model was asked."""
     text: str
     """All of it in words, say `2 requests · 812 tokens in (0 cached), 40 out · $0.0031`; empty if nothing was used."""
 

@@ -66,11 +66,12 @@ export class Head {
     if (!this.picture) return;
     const { task, tree, cost, unpriced, left, own_left: ownLeft } = this.picture, is = tree.length > 1;
     const all = `for all ${tree.length} tasks`, itself = is ? "for this task" : "";
+    const price = (used) => used.cost_usd === null && unpriced ? "" : used.cost; // which says the same, and more
     fill(this.facts, node("span", { class: `pill ${task.status}` }, task.status), concern(task),
       fact(elapsed(task), ""), task.model && fact(task.model, ""),
-      fact([task.used.cost, task.used.tokens].filter(Boolean).join(" · "), itself),
+      fact([price(task.used), task.used.tokens].filter(Boolean).join(" · "), itself),
       task.below && task.below + 1 < tree.length ? fact(task.tree.cost, `with ${task.below} below it`) : null,
-      is ? fact(cost.cost, all) : null, fact(unpriced, is ? all : ""), fact(left, is ? `left ${all}` : "left"), fact(ownLeft, `left ${itself}`),
+      is ? fact(price(cost), all) : null, fact(unpriced, is ? all : ""), fact(left, is ? `left ${all}` : "left"), fact(ownLeft, `left ${itself}`),
       task.where && node("span", { title: "The process that runs this task" }, fact(task.where, "")),
       node("span", { class: "fact" }, task.started_ms === null ? "queued at " : "started at ",
         node("b", {}, instant(task.started_ms ?? task.created_ms))));

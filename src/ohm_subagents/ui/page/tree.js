@@ -109,7 +109,7 @@ export class Tree {
       mark(row),
       node("span", { class: "what" }, titled(row)),
       node("span", { class: "number took" }, elapsed(row)),
-      node("span", { class: "number cost" }, row.below ? node("small", {}, "own ") : null, row.used.cost || fewTokens(row.used)),
+      node("span", { class: "number cost" }, row.below ? node("small", {}, "own ") : null, (row.used.cost_usd === null && fewTokens(row.used)) || row.used.cost),
       node("span", { class: "doing", title: row.error || row.last || null }, amiss, row.error || row.last)),
     node("canvas", { class: "track", "data-task": row.id, "aria-hidden": "true" }),
     node("span", { class: "unseen" }, this.timeline.words(row.id)));
