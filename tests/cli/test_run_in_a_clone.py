@@ -60,6 +60,17 @@ def test_a_task_of_a_process_inside_of_a_clone_names_the_task_whose_clone_it_is(
     assert {one.stderr for one in done} == {told}
 
 
+def test_of_a_task_that_works_in_its_clone_nobody_knows_the_changes_yet(ohm: Any, ohm_process: Any) -> None:
+    with ohm_process.start("run", "finder", "pause", "--backend", "stage", "--isolation", "clone") as process:
+        ohm.reached.read_text()
+        (task,) = json.loads(ohm("tasks", "--json").stdout)
+        done = [ohm(command, task["task_id"]) for command in ("diff", "land", "discard")]
+        process.kill()
+        process.wait(60)
+    told = f"Task '{task['task_id']}' is running: it may change more files. Wait for it, or cancel it.\n"
+    assert {(one.returncode, one.stdout, one.stderr) for one in done} == {(1, "", told)}
+
+
 def test_the_sandbox_of_a_run_is_the_one_that_is_typed(ohm: Callable[..., Done]) -> None:
     ohm("run", "finder", "x", "--backend", "none", "--sandbox", "preferred")
     (task,) = json.loads(ohm("tasks", "--json").stdout)

@@ -10,7 +10,7 @@ from ohm_subagents._orchestrator.admission.refused_commands import refusing
 from ohm_subagents._orchestrator.call_context import current_context
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.ids import TaskId
-from ohm_subagents.contract.launch import nothing_to_land
+from ohm_subagents.contract.launch import not_settled_yet, nothing_to_land
 from ohm_subagents.contract.replies import AnswerReply, CommandRejected
 from ohm_subagents.contract.result import Err, Result
 from ohm_subagents.contract.task import apply
@@ -79,8 +79,7 @@ async def _done(
         advice = "Whoever has started all of the tasks decides that."
         return Err(OhmError(code=ErrorCode.PERMISSION_DENIED, message=message, advice=advice))
     if not task.is_terminal:
-        message = f"Task '{task.id}' is {task.status}: it may change more files."
-        return Err(_nothing(message, "Wait for it, or cancel it."))
+        return Err(not_settled_yet(task.id, task.status))
     kept = task.activity.workspace
     if kept is None:
         return Err(nothing_to_land(task.id, task.launch))

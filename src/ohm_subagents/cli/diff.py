@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ohm_subagents.commands import SUCCESS, TASK_FAILED, complain, is_terminal, print_text
 from ohm_subagents.config import process_env
-from ohm_subagents.contract.launch import nothing_to_land
+from ohm_subagents.contract.launch import not_settled_yet, nothing_to_land
 from ohm_subagents.contract.result import Err
 from ohm_subagents.workspaces import workspaces_of
 
@@ -33,6 +33,9 @@ async def print_diff(cwd: Path, task: Task, _store: Store, _config: OhmConfig) -
     if isinstance(patch, Err):
         complain(patch.err_value)
         return TASK_FAILED
+    if not patch.ok_value and _has_clone(task) and not task.is_terminal:
+        complain(not_settled_yet(task.id, task.status))
+        return TASK_FAILED
     if not patch.ok_value:
         complain(_unchanged(task))
     elif is_terminal():
@@ -49,3 +52,7 @@ def _unchanged(task: Task) -> str:
     if kept is not None and kept.landed == "discarded":
         return f"The work of task '{task.id}' was discarded."
     return str(nothing_to_land(task.id, task.launch, had_work=kept is not None))
+
+
+def _has_clone(task: Task) -> bool:
+    return task.launch is not None and task.launch.isolation == "clone"

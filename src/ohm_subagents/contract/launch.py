@@ -127,6 +127,12 @@ class LaunchRecord(OutcomeTerms, FileTerms, ToolGrant):
             return None
 
 
+def not_settled_yet(task_id: str, status: str) -> OhmError:
+    """Return the error of a task whose changes nobody knows yet."""
+    message = f"Task '{task_id}' is {status}: it may change more files."
+    return OhmError(code=ErrorCode.NOTHING_TO_LAND, message=message, advice="Wait for it, or cancel it.")
+
+
 def nothing_to_land(task_id: str, files: FileTerms | None, *, had_work: bool = False) -> OhmError:
     """Return the error of a task that has changed no files of its own, or `had_work` of which nothing is left."""
     if files is not None and files.clone_of is not None:
