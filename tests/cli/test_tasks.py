@@ -255,7 +255,11 @@ def test_a_task_whose_process_was_killed_has_failed_and_keeps_what_was_done(ohm,
     assert "restored from non-terminal 'running' state" in done.stderr
     [task] = listed(ohm)
     assert f"what it did is kept, and `ohm run --resume {task[1]}` goes on with it." in done.stderr
+    assert "state and marked failed. Its process died" in done.stderr
     shown = ohm("task", task[1])
+    went_on = f"Its process died; what it did is kept. `ohm run --resume {task[1]}` goes on with it."
+    assert (shown.stdout.count(went_on), "non-terminal" in shown.stdout) == (2, False)
+    assert went_on in ohm("task", task[1], "--transcript").stdout
     told = "✓ read src/app.py · 12 lines" in shown.stdout, "(task_rehydrated_incomplete)" in shown.stdout
     assert told == (True, True)
     assert "So far: app.py" in ohm("task", task[1], "--transcript").stdout

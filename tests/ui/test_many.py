@@ -23,7 +23,7 @@ from ohm_subagents.contract import (
     UsageAdded,
 )
 from ohm_subagents.contract.account import Remaining
-from ohm_subagents.store import RetentionPolicy
+from ohm_subagents.store import RetentionPolicy, recovered
 from ohm_subagents.ui.filters import Filters
 from ohm_subagents.ui.pictures import Pictures
 
@@ -330,3 +330,22 @@ async def test_pages_are_told_of_a_task_that_does_something_else_or_waits_for_an
         seen = pictures.registry.version
         await pictures.look()
         assert await pictures.changes(seen) is None
+
+
+@pytest.mark.parametrize(
+    ("resumes", "way_on"),
+    [(True, "A follow-up goes on with it."), (False, "`ohm run --resume task_1` goes on with it.")],
+)
+async def test_a_task_whose_process_died_says_so_and_how_to_go_on(tmp_path, resumes, way_on):
+    clock = Clock()
+    async with opened("sqlite", tmp_path, clock) as store:
+        task = Hand(store, clock).started("task_1")
+        _, events = recovered(task, now_ms=clock())
+        Hand(store, clock).tell(task, *events)
+        await store.flush()
+        pictures = Pictures(store, clock, resumes=resumes)
+        failure = (await pictures.picture("task_1")).unwrap()["task"]["failure"]
+        told = (await pictures.transcript("task_1", 0)).unwrap()["entries"][-1]
+    said = "Its process died; what it did is kept."
+    assert (failure["message"], failure["advice"]) == (said, way_on)
+    assert told["text"] == f"{said} `ohm run --resume task_1` goes on with it."

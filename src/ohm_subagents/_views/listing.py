@@ -12,12 +12,11 @@ from ohm_subagents._views.changes import changes_text
 from ohm_subagents._views.launch import launch_lines
 from ohm_subagents._views.quantities import age_text, cost_text, counted, duration_text, instant_text, usage_parts
 from ohm_subagents._views.spans import BETWEEN, painted, span_cells, stacked
-from ohm_subagents._views.task_texts import elapsed_ms, task_title
+from ohm_subagents._views.task_texts import elapsed_ms, shown_error, task_title
 from ohm_subagents._views.theme import PLAIN
 from ohm_subagents._views.verification import verification_lines
 from ohm_subagents._views.waits import asked_lines, request_words
 from ohm_subagents._views.work_facts import state_mark
-from ohm_subagents.contract.errors import ErrorCode
 from ohm_subagents.contract.task import UNAVAILABLE
 
 if TYPE_CHECKING:
@@ -151,9 +150,7 @@ def _place(task: Task, where: str) -> Iterator[tuple[str, str]]:
     yield "task", task.id
     yield "status", _status_text(task, where)
     if task.error is not None:
-        is_dead = task.error.code == ErrorCode.REHYDRATED_INCOMPLETE
-        way_on = f" Or go on here: ohm run --resume {task.id}" if is_dead else ""
-        yield "error", f"{task.error} ({task.error.code}){way_on}"
+        yield "error", f"{shown_error(task.error)} ({task.error.code})"
     if where == _NOBODY and task.assignment.outlives and task.launch is not None and not task.is_terminal:
         alone = "; until then its run goes on as far as it can alone" if task.runs else ""
         yield "waits for", f"the next program in {task.launch.cwd}, which takes it up{alone}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -42,6 +43,14 @@ def elapsed_ms(task: Task | ListedTask, *, now_ms: int) -> int:
     created_ms = task.created_ms if isinstance(task, ListedTask) else task.assignment.created_ms
     began = created_ms if task.started_ms is None else task.started_ms
     return max(0, (now_ms if task.ended_ms is None else task.ended_ms) - began)
+
+
+def shown_error(error: OhmError) -> OhmError:
+    """Return an error in the words for people: the fixed ones for a task whose process has died are a program's."""
+    if error.code != ErrorCode.REHYDRATED_INCOMPLETE:
+        return error
+    advice = f"`ohm run --resume {error.task_id}` goes on with it." if error.task_id else ""
+    return replace(error, message="Its process died; what it did is kept.", advice=advice)
 
 
 def failure_line(error: OhmError) -> str:

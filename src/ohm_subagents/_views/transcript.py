@@ -12,7 +12,7 @@ from ohm_subagents._views.cells import hung, printable
 from ohm_subagents._views.quantities import duration_text, instant_text
 from ohm_subagents._views.request_texts import UNANSWERED, answer_text, landing_text
 from ohm_subagents._views.spans import folded, marked
-from ohm_subagents._views.task_texts import DONE, FAILED, STARTED, task_title
+from ohm_subagents._views.task_texts import DONE, FAILED, STARTED, shown_error, task_title
 from ohm_subagents._views.theme import PLAIN
 from ohm_subagents._views.tool_calls import argument_lines, named_call, untold_lines
 from ohm_subagents._views.verification import check_text
@@ -232,7 +232,7 @@ def _ending(outcome: Outcome) -> _Block:
         case Succeeded():
             return _Block((("success", f"{DONE} succeeded"),), "")
         case Failed(error=error):
-            return _Block((("error", f"{FAILED} failed"),), str(error), "error")
+            return _Block((("error", f"{FAILED} failed"),), str(shown_error(error)), "error")
         case Cancelled(reason=reason):
             return _Block((("warning", f"{STARTED} cancelled"),), reason)
 

@@ -39,6 +39,7 @@ from ohm_subagents.views import (
     launch_fact_lines,
     patient_tasks,
     said_last,
+    shown_error,
     task_envelope,
     task_fact_lines,
     transcript_lines,
@@ -124,7 +125,7 @@ def _print_end(task: Task, config: OhmConfig, file: Path | None) -> None:
             shown[_MOST_LINES:] = [f"… all of it: {with_config(f'ohm task {task.id} {view}', file)}"]
         print_styled("\n".join(["", *([] if task.output else [line]), *shown]))
     if task.error is not None:
-        print_wrapped(f"\n{task.error}")
+        print_wrapped(f"\n{shown_error(task.error)}")
 
 
 def _tell_requests(requests: Sequence[tuple[Task, Request]], file: Path | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, Literal
 
 from ohm_subagents._records import dataclass
+from ohm_subagents.contract.text import with_advice
 
 Severity = Literal["error", "warning", "info"]
 
@@ -36,7 +37,7 @@ class Diagnostic:
     @property
     def text(self) -> str:
         """The message and the advice, without the place."""
-        return f"{self.message} {self.advice}" if self.advice else self.message
+        return with_advice(self.message, self.advice)
 
 
 UNREADABLE_SESSION: Final = Diagnostic(

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Self
 
 from ohm_subagents._records import dataclass
+from ohm_subagents.contract.text import with_advice
 
 
 class Category(StrEnum):
@@ -276,10 +277,7 @@ class OhmError:
 
     def __str__(self) -> str:
         """Return the whole text for a person: the fact, then the advice."""
-        if not self.advice:
-            return self.message
-        ending = "" if self.message.endswith("?") else "."
-        return f"{self.message.rstrip('.')}{ending} {self.advice}"
+        return with_advice(self.message, self.advice)
 
     @property
     def resolved_category(self) -> Category:

@@ -32,6 +32,13 @@ def _replaced(value: JsonValue) -> JsonValue:
     return [_replaced(item) for item in value] if isinstance(value, list) else value
 
 
+def with_advice(message: str, advice: str) -> str:
+    """Return the sentence of a fault, and after it the one of the way out, if there is one."""
+    if not advice:
+        return message
+    return f"{message.rstrip('.')}{'' if message.endswith('?') else '.'} {advice}"
+
+
 class Redactor(Protocol):
     """Takes secrets out of whole texts: a half of one cannot be recognised. A text that it returned stays as it is."""
 

@@ -37,6 +37,7 @@ from ohm_subagents.views import (
     one_line,
     printable,
     request_words,
+    shown_error,
 )
 
 if TYPE_CHECKING:
@@ -229,7 +230,7 @@ class Entries:
         self._asked.clear()
         match outcome:
             case Failed(error=error):
-                self._new("end", "failed", at_ms, str(error), status=status)
+                self._new("end", "failed", at_ms, str(shown_error(error)), status=status)
             case Cancelled(reason=reason):
                 self._new("end", "cancelled", at_ms, reason, status=status)
             case _:

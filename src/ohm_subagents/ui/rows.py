@@ -26,6 +26,7 @@ from ohm_subagents.views import (
     progress_at_ms,
     remaining_text,
     request_words,
+    shown_error,
     status_marker,
     task_fact_lines,
     task_title,
@@ -136,7 +137,7 @@ def detail_of(row: Row, task: Task, *, origin: ListedTask | None, now_ms: int, c
         summary=one_line(task.summary),
         facts=[one for one in _facts(task, now_ms) if one["label"] not in _APART],
         files=[one_line(file) for file in task.activity.files],
-        failure=None if error is None else _failure(error),
+        failure=None if error is None else _failure(error, can_send=can_send),
         origin="" if origin is None else one_line(task_title(origin.profile, origin.description)),
         can_cancel=not task.is_terminal,
         can_land=task.is_terminal and kept is not None and kept.landed in {"no", "conflict"},
@@ -144,8 +145,10 @@ def detail_of(row: Row, task: Task, *, origin: ListedTask | None, now_ms: int, c
     )
 
 
-def _failure(error: OhmError) -> Failure:
-    return Failure(code=error.code, message=printable(error.message), advice=printable(error.advice))
+def _failure(error: OhmError, *, can_send: bool) -> Failure:
+    shown = shown_error(error)
+    advice = "A follow-up goes on with it." if can_send and shown is not error else shown.advice
+    return Failure(code=error.code, message=printable(shown.message), advice=printable(advice))
 
 
 def own_left_of(task: ListedTask, root: ListedTask, *, now_ms: int) -> str:
