@@ -17,7 +17,7 @@ export class ListView {
 
   constructor(main, connected) {
     this.parts = new Map();
-    this.sure = new Sure(() => this.asked());
+    this.sure = new Sure((is) => this.asked(is));
     this.bar = filterBar(() => this.reload());
     this.sums = node("p", { class: "sums" });
     this.scroller = new Scroller("Tasks", "list", (index) => this.row(index), () => this.readSight());
@@ -153,16 +153,20 @@ export class ListView {
   }
 
   /** Draw what is asked, or that it is no longer. */
-  asked() {
+  asked(is) {
     const task = this.found(this.sure.id);
-    this.outcome.textContent = task ? `${task.title}: ${cancelQuestion(task)}` : "";
+    if (is) this.outcome.textContent = task ? `${task.title}: ${cancelQuestion(task)}` : "";
     this.scroller.refresh();
   }
 
+  /** Ask whether a task is to be cancelled; the second time, cancel it. */
   async cancel(task) {
     if (task.ended_ms !== null || !this.sure.cancels(task)) return;
-    const told = await act(`/api/tasks/${encodeURIComponent(task.id)}/cancel`).catch((error) => error);
-    this.outcome.textContent = `${task.title}: ${told.message}`;
+    await this.sure.carry(task.id, async () => {
+      const told = await act(`/api/tasks/${encodeURIComponent(task.id)}/cancel`).catch((error) => error);
+      this.outcome.textContent = `${task.title}: ${told.message}`;
+      return !(told instanceof Error);
+    });
   }
 
   /** Change rows in place; anything else is read anew. */

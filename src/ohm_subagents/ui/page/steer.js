@@ -7,7 +7,7 @@ export class Steer {
   /** `done(answer)` is called with what the server answers. */
   constructor(done) {
     this.done = done;
-    this.sure = new Sure(() => this.asked());
+    this.sure = new Sure((is) => this.asked(is));
     this.outcome = node("p", { class: "outcome", role: "status" });
     this.prompt = node("textarea", { rows: "2", "aria-label": "Follow-up", placeholder: byTouch.matches ? "Follow-up" : "Follow-up (Ctrl+Enter sends it)",
       onkeydown: (event) => {
@@ -32,13 +32,13 @@ export class Steer {
     this.form.hidden = !task.can_send;
   }
 
-  /** Cancel the task; where others below it go on, ask once more. */
+  /** Ask whether the task is to be cancelled; the second time, cancel it. */
   end() {
-    if (!this.cancel.hidden && this.sure.cancels(this.task)) this.act("cancel");
+    if (!this.cancel.hidden && this.sure.cancels(this.task)) this.sure.carry(this.id, () => this.act("cancel"));
   }
 
-  asked() {
-    this.tell(this.sure.id ? cancelQuestion(this.task) : "");
+  asked(is) {
+    if (is) this.tell(this.sure.id ? cancelQuestion(this.task) : "");
     this.cancel.textContent = this.sure.label(this.task, "Cancel task");
   }
 
