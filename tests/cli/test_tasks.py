@@ -168,17 +168,21 @@ async def test_on_a_terminal_a_list_shows_each_task_below_the_one_that_has_start
     clock = Clock(system_clock())
     async with opened("sqlite", ohm.root / "config", clock) as store:
         hand = Hand(store, clock)
-        for task_id, parent in (("task_lead", None), ("task_below", "task_lead"), ("task_other", None)):
+        below = (("task_below", "task_lead"), ("task_further", "task_lead"))
+        for task_id, parent in (("task_other", None), ("task_lead", None), *below):
             hand.settled(task_id, parent=parent)
             clock.now += 1
         await store.flush()
-        with on_terminal(ohm_process, "tasks") as (screen, process):
-            await to_thread.run_sync(screen.wait_for_end)
-            assert process.wait(PATIENCE_S) == 0
+        heads = []
+        for limit in ((), ("--limit", "2")):
+            with on_terminal(ohm_process, "tasks", *limit) as (screen, process):
+                await to_thread.run_sync(screen.wait_for_end)
+                assert process.wait(PATIENCE_S) == 0
+            heads.append([line.partition("Finder")[0] for line in screen.text.splitlines() if "Finder" in line])
         piped = (await to_thread.run_sync(ohm, "tasks")).stdout
-    heads = [line.partition(" Finder")[0] for line in screen.text.splitlines() if "Finder" in line]
-    assert heads == ["✓ sk_other", "✓ ask_lead", "  ✓ sk_below"]
-    assert [line.split()[1] for line in piped.splitlines()] == ["task_other", "task_below", "task_lead"]
+    assert heads[0] == ["✓ ask_lead ", "  ✓ sk_below ", "  ✓ _further ", "✓ sk_other "]
+    assert heads[1] == ["✓ sk_below ↳ ", "✓ _further ↳ "]
+    assert [line.split()[1] for line in piped.splitlines()] == ["task_further", "task_below", "task_lead", "task_other"]
 
 
 @pytest.mark.anyio

@@ -35,6 +35,7 @@ _AT_ONCE_MS: Final = 1_000
 _LEAST_WHY: Final = 12
 _ASKED_LINES: Final = 5
 _INDENT: Final = "  "
+_BELOW: Final = "↳ "
 _NOBODY: Final = "no process"
 """The word of `Store.owner` for a task whose process has ended."""
 _LANDED: Final = {"no": "", "clean": ", landed", "conflict": ", did not land", "discarded": ", discarded"}
@@ -53,6 +54,7 @@ def task_list_lines(
     with_cost: bool = False,
     unpriced: str = "",
     depth: int = 0,
+    is_below: bool = False,
     width: int = sys.maxsize,
     theme: Theme = PLAIN,
 ) -> tuple[str, ...]:
@@ -61,8 +63,8 @@ def task_list_lines(
     `short_id` is as much of its id as names it, `state` stands for the status, `concern` for its mark, `where` is the
     process that runs it, `why` its error, or what it does; `asking` is the task if it asks something, which then has
     lines of its own. What it used is that of its tree. `with_cost` tells that in full, in words what is `unpriced`,
-    and what is left, in as many lines as that needs. `depth` is the number of shown tasks that it is below. No number
-    is cut.
+    and what is left, in as many lines as that needs. `depth` is the number of shown tasks that it is below; one that
+    is only below others, which are not shown (`is_below`), is marked with `↳`. No number is cut.
     """
     taken_ms = elapsed_ms(task, now_ms=now_ms)
     facts = _times(task, taken_ms, now_ms)
@@ -75,7 +77,7 @@ def task_list_lines(
     elif used:
         used[0] += below
     reason = "" if asking is not None else fit(one_line(why), _WHY_CELLS)
-    title = one_line(task_title(task.profile, task.description))
+    title = f"{_BELOW if is_below else ''}{one_line(task_title(task.profile, task.description))}"
     token, marker = state_mark(task.status, concern, elapsed_ms=taken_ms)
     margin = _INDENT * min(depth, width // 8)
     head: list[Span] = [("", margin), (token, marker), ("dim", f" {one_line(short_id or task.id)}"), ("", f" {title}")]

@@ -39,7 +39,7 @@ from ohm_subagents.views import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ohm_subagents.config import OhmConfig
     from ohm_subagents.contract import ListedTask
@@ -70,8 +70,7 @@ async def print_tasks(
     below = [one for task in shown if not task.is_terminal for one in store.list(TaskQuery(parent=task.id))]
     awaited = awaited_tasks((one.ok_value for one in below if isinstance(one, Ok)), concerns)
     known = _Known(store, concerns, awaited, Accounts(store) if with_cost else None)
-    ordered = in_tree(shown, lambda task: (task.id, task.parent)) if is_terminal() else ((0, task) for task in shown)
-    for depth, task in ordered:
+    for depth, task in _in_trees(shown) if is_terminal() else ((0, task) for task in shown):
         _print_listed(task, known, depth)
     if shown and with_cost:
         print_text("\n".join(wrap(total_line(shown), width() if is_terminal() else sys.maxsize)))
@@ -80,6 +79,18 @@ async def print_tasks(
     if more:
         complain(f"{more} more {'task' if more == 1 else 'tasks'}: --limit {len(shown) + more}")
     return SUCCESS
+
+
+def _in_trees(shown: Sequence[ListedTask]) -> Iterator[tuple[int, ListedTask]]:
+    """Yield each task with its depth: the newest start first, and below a task those that it has started, in order."""
+    trees: dict[TaskId, list[tuple[int, ListedTask]]] = {}
+    group: list[tuple[int, ListedTask]] = []
+    for depth, task in in_tree(shown[::-1], lambda task: (task.id, task.parent)):
+        if not depth:  # tasks of one parent that is not shown stay together
+            group = trees.setdefault(task.parent or task.id, [])
+        group.append((depth, task))
+    for tree in reversed(trees.values()):
+        yield from tree
 
 
 def _chosen(query: TaskQuery, limit: int, store: Store) -> tuple[list[ListedTask], int]:
@@ -140,6 +151,7 @@ def _print_listed(task: ListedTask, known: _Known, depth: int) -> None:
         with_cost=with_cost,
         unpriced="" if whole is None else unpriced_text(whole),
         depth=depth,
+        is_below=is_terminal() and not depth and task.parent is not None,
     )
     if is_terminal():
         asking = whole if concern == "asking" else None
