@@ -260,6 +260,10 @@ def test_a_phone_shows_all_of_a_task_in_its_width(chromium, see, looked_at):
     page.get_by_role("button", name="Filters").click()
     page.get_by_role("textbox", name="Profile").fill("oracle")
     see(page.get_by_role("listitem")).to_have_count(1)
+    page.goto(f"{address.split('/?')[0]}/cost?by=session")
+    ends = [page.get_by_role("rowheader").first.locator(one) for one in ("xpath=.", "bdi")]
+    head, name = (one.evaluate("(one) => one.getBoundingClientRect().right") for one in ends)
+    assert name <= head  # the ids differ at their ends
     page.goto(f"{address.split('/?')[0]}/cost")
     see(page.get_by_text("further right in the table")).to_be_visible()
     page.get_by_role("region", name="Numbers").evaluate("(box) => { box.scrollLeft = box.scrollWidth; }")

@@ -5,7 +5,7 @@ from decimal import Decimal
 from made_tasks import queued_task
 
 from ohm_subagents.contract import ListedTask, RouteResolved, Usage, UsageAdded, apply
-from ohm_subagents.views import PLAIN, FleetRow, cost_csv, cost_records, cost_rows, cost_table, fleet_lines
+from ohm_subagents.views import PLAIN, CostRow, FleetRow, cost_csv, cost_records, cost_rows, cost_table, fleet_lines
 
 
 def listed(number, profile="finder", *, cost=None, model=None, day=0):
@@ -48,6 +48,13 @@ def test_a_table_leaves_out_columns_where_it_has_no_room_and_cuts_no_number() ->
         assert len(line) <= width
         assert line.split()[-3:] == ["1,000,000,000", "0", "$0.2500"]
         assert total.split()[0] == "all"
+
+
+def test_a_session_that_is_too_long_keeps_its_end_by_which_it_differs() -> None:
+    rows = [CostRow(name=f"session_1795951120650_{'0' * 8}{n}", tasks=1, usage=Usage(requests=1)) for n in (1, 2)]
+    _, one, two, _ = cost_table(rows, "session", width=50)
+    assert (one.split()[0], two.split()[0]) == ("…120650_000000001", "…120650_000000002")
+    assert len(one) <= 50
 
 
 def test_what_no_provider_has_told_the_cost_of_is_unpriced_in_every_table() -> None:

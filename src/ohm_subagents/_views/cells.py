@@ -100,6 +100,16 @@ def fit(line: str, width: int) -> str:
     return next(_pieces(line, width - 1), "").rstrip() + ELLIPSIS
 
 
+def fit_end(line: str, width: int) -> str:
+    """Return `line`, or as much of its end as leaves room for `…` within `width` cells: ids differ at their ends."""
+    if cells(line) <= width:
+        return line
+    kept = line[-max(0, width - 1) :] if width > 1 else ""
+    while cells(kept) > width - 1:
+        kept = kept[1:]
+    return f"…{kept}"
+
+
 def wrap(text: str, width: int) -> Iterator[str]:
     """Yield the lines of `text`, at most `width` cells each: broken at spaces, a word too long at any grapheme.
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from ohm_subagents._records import dataclass
 from ohm_subagents._views.account import price_text
-from ohm_subagents._views.cells import cells, fit, one_line
+from ohm_subagents._views.cells import cells, fit, fit_end, one_line
 from ohm_subagents.contract.usage import NOTHING_USED, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Sequence
+    from collections.abc import Callable, Container, Iterable, Sequence
 
     from pydantic import JsonValue
 
@@ -71,12 +71,13 @@ def _name_of(task: ListedTask, by: CostKey) -> str:
 def cost_table(rows: Sequence[CostRow], by: CostKey, *, width: int = sys.maxsize) -> list[str]:
     """Write rows as a table with a line of heads, and one of sums.
 
-    Where `width` cells are not enough, names are cut, and columns left out: first what was cached, then tool calls,
-    requests and tasks. No number is cut.
+    Where `width` cells are not enough, names are cut, those of sessions at the front, and columns left out: first what
+    was cached, then tool calls, requests and tasks. No number is cut.
     """
     used = sum((row.usage for row in rows), NOTHING_USED)
     total = CostRow(name="all", tasks=sum(row.tasks for row in rows), usage=used)
-    lines = [(by, *_COLUMNS), *(_written(row) for row in (*rows, total))]
+    cut = fit_end if by == "session" else fit
+    lines = [(by, *_COLUMNS), *(_written(row, cut) for row in (*rows, total))]
     widths = [max(cells(line[at]) for line in lines) for at in range(len(_COLUMNS) + 1)]
     kept = {*range(1, len(widths))}
     for column in _SPARE:
@@ -85,17 +86,17 @@ def cost_table(rows: Sequence[CostRow], by: CostKey, *, width: int = sys.maxsize
             break
         kept.remove(column)
     room = max(1, width - sum(widths[at] + _GAP for at in kept))
-    return [_aligned(line, [min(widths[0], room), *widths[1:]], kept) for line in lines]
+    return [_aligned((cut(line[0], room), *line[1:]), [min(widths[0], room), *widths[1:]], kept) for line in lines]
 
 
-def _written(row: CostRow) -> tuple[str, ...]:
+def _written(row: CostRow, cut: Callable[[str, int], str]) -> tuple[str, ...]:
     used = row.usage
     numbers = (row.tasks, used.requests, used.input_tokens, used.cached_tokens, used.output_tokens, used.tool_calls)
-    return fit(one_line(row.name), _LONGEST_NAME), *(f"{number:,}" for number in numbers), price_text(used) or "-"
+    return cut(one_line(row.name), _LONGEST_NAME), *(f"{number:,}" for number in numbers), price_text(used) or "-"
 
 
 def _aligned(line: Sequence[str], widths: Sequence[int], kept: Container[int]) -> str:
-    name = fit(line[0], widths[0])
+    name = line[0]
     numbers = [line[at].rjust(widths[at]) for at in range(1, len(line)) if at in kept]
     return (" " * _GAP).join([name + " " * (widths[0] - cells(name)), *numbers])
 

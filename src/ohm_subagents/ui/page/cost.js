@@ -62,7 +62,7 @@ export class CostView {
       node("thead", {}, node("tr", {}, node("th", { scope: "col" }, page.by), node("th", { scope: "col" }, "cost"),
         node("td", { class: "bars", "aria-hidden": "true" }),
         COLUMNS.map(([, name]) => node("th", { scope: "col", class: "number" }, name)))),
-      node("tbody", {}, page.rows.map((row) => node("tr", {}, node("th", { scope: "row" }, row.name), cost(row),
+      node("tbody", {}, page.rows.map((row) => node("tr", {}, node("th", { scope: "row", title: row.name, class: page.by }, node("bdi", {}, row.name)), cost(row),
         node("td", { class: "bars", "aria-hidden": "true" }, node("span", { class: "bar", "--share": amount(row) / most })),
         numbers(row)))),
       node("tfoot", {}, node("tr", {}, node("th", { scope: "row" }, "all"), cost({ used: page.all }), node("td", { class: "bars" }),
