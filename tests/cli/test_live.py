@@ -144,6 +144,26 @@ def test_a_call_that_waits_for_an_answer_is_shown_whole_in_words_and_none_of_it_
     assert shown[1].splitlines()[2:4] == ["  no JSON", "    at all"]
 
 
+def test_an_edit_that_waits_for_an_answer_is_shown_as_its_diff_unless_that_leaves_something_out() -> None:
+    edit = {"path": "a.py", "old_text": "one\ntwo\n", "new_text": "one\n2\n"}
+    assert answer_hint(request("edit", json.dumps(edit))).splitlines()[2:-1] == [
+        "  path: a.py",
+        "    one",
+        "  - two",
+        "  + 2",
+        "  because of a rule",
+    ]
+    several = {"path": "a.py", "edits": [{"oldText": "x", "newText": "y"}, {"oldText": "z", "newText": "w"}]}
+    told = answer_hint(request("edit", json.dumps(several)))
+    assert "\n  - x\n  + y\n  - z\n  + w\n" in told
+    for more in (
+        {**edit, "oldText": "another"},
+        {**several, "edits": [*several["edits"], {"oldText": "a", "path": "b.py", "newText": "b"}]},
+        {**edit, "new_text": "one\r\n2\n"},
+    ):
+        assert "\n  - " not in answer_hint(request("edit", json.dumps(more)))
+
+
 def request(tool: str, arguments: str) -> Request:
     named = {"id": "req_1", "task_id": TaskId("task_1"), "session_id": "s", "path": ("task_1",), "profile": "finder"}
     return Request(**named, tool=tool, arguments=arguments, reason="a rule")

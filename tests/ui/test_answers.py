@@ -147,6 +147,7 @@ async def test_a_picture_has_the_tree_of_the_start_with_what_each_child_does(pla
     assert (asked["task"], asked["title"]) == (ids["asker"], title)
     assert (asked["subject"], asked["reason"]) == ("src/app.py +1 -1", "config asks: every call of it is asked about")
     assert asked["arguments"].startswith("path: ")
+    assert [line[:1] for line in asked["diff"]] == ["-", "+", " "]
     assert "requests" in picture["left"]
     assert picture["cost"]["requests"] == 2
     facts = {fact["label"]: fact["text"] for fact in picture["task"]["facts"]}

@@ -77,6 +77,7 @@ def test_a_batch_of_another_process_is_watched_cancelled_answered_and_sent_to(ch
     page.keyboard.type("and where is it tested?")
     page.keyboard.press("Control+Enter")
     see(page.get_by_text("The follow-up was sent.")).to_be_visible()
+    see(page.get_by_role("article").locator(".added")).to_be_in_viewport()
     page.get_by_role("button", name="Approve once").click()
     see(transcript).to_contain_text("You said: and where is it tested?")
     see(page.get_by_role("region", name="Waiting for an answer")).to_be_hidden()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from itertools import takewhile
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 from pydantic import JsonValue  # noqa: TC002  the types of a public record are read at run time
 
@@ -138,11 +138,8 @@ def changed_lines(tool: str, text: str) -> tuple[str, ...]:
 
 def untold_lines(call: NamedCall, cwd: str = "") -> Iterator[str]:
     """Yield what a call says beside its subject, whole: the change of a file (see `changed_lines`), and arguments."""
-    arguments = dict(call.arguments)
-    drawn = changed_lines(call.tool, call.text)
-    if drawn and len(call.text) <= _MOST_CHANGED and all(len(line) < MAX_SUBJECT for line in drawn):
-        arguments = {name: value for name, value in arguments.items() if name not in {*_OLD, *_NEW, "edits"}}
-        yield from drawn
+    drawn, arguments = _drawn(call)
+    yield from drawn
     subject = call.subject(cwd)
     if not arguments and not call.arguments and call.text.strip() not in {"", "{}", subject}:
         yield call.text.strip()
@@ -154,10 +151,40 @@ def untold_lines(call: NamedCall, cwd: str = "") -> Iterator[str]:
 
 
 def argument_lines(call: NamedCall) -> Iterator[str]:
-    """Yield all arguments of a call, whole, each with its name: whoever judges a call has to see all of it."""
+    """Yield all of a call, whole: each argument with its name, and the change of a file as a diff.
+
+    Whoever judges a call has to see all of it: a diff that leaves out anything is none.
+    """
     if not call.arguments and call.text.strip() not in {"", "{}"}:
         yield call.text.strip()
-    yield from (f"{one_line(name)}: {value}" for name, value in _flat("", call.arguments))
+    drawn, arguments = _drawn(call)
+    yield from (f"{one_line(name)}: {value}" for name, value in _flat("", arguments))
+    yield from drawn
+
+
+def _drawn(call: NamedCall) -> tuple[tuple[str, ...], Mapping[str, JsonValue]]:
+    """Return the change of a file that a call makes, if its lines tell all of it, and the other arguments."""
+    drawn, edits = changed_lines(call.tool, call.text), call.arguments.get("edits")
+    is_cut = len(call.text) > _MOST_CHANGED or any(len(line) == MAX_SUBJECT for line in drawn)
+    if not drawn or is_cut or not all(map(_is_in_lines, call.changes)):
+        return (), call.arguments
+    told = {"edits"} if isinstance(edits, list) else {*_OLD, *_NEW} & {*call.arguments}
+    pieces = edits if isinstance(edits, list) else [{name: call.arguments[name] for name in told}]
+    if len(pieces) != len(call.changes) or not all(map(_is_all_told, pieces, call.changes)):
+        return (), call.arguments
+    return drawn, {name: value for name, value in call.arguments.items() if name not in told}
+
+
+def _is_all_told(piece: object, change: FileChange) -> bool:
+    """Return True if a piece of a change has no text but those of the change."""
+    return isinstance(piece, Mapping) and len(cast("Mapping[str, JsonValue]", piece)) == 1 + (change.old is not None)
+
+
+def _is_in_lines(change: FileChange) -> bool:
+    """Return True if the lines of a change tell all of it: no line ends in another way, and the last one as before."""
+    texts = [change.new] if change.old is None else [change.old, change.new]
+    plain = all("\n".join(text.splitlines()) == text.removesuffix("\n") for text in texts)
+    return plain and len({text[-1:] == "\n" for text in texts}) == 1
 
 
 def _flat(name: str, value: JsonValue | Mapping[str, JsonValue]) -> Iterator[tuple[str, str]]:

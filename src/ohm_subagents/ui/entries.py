@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 MOST_CHARS: Final = 50_000
 """The most characters of an entry: `ohm task <id> --transcript` has all of them."""
-_MOST_DIFF: Final = 400
+MOST_DIFF: Final = 400
 _MARKDOWN: Final = frozenset({"prompt", "answer"})
 
 
@@ -191,7 +191,7 @@ class Entries:
             args = event.args if isinstance(event, ToolStarted) else ""
             draft = self._new("tool", call_words(event.tool, args, self._cwd), at_ms, "", status="running")
             changes = changed_lines(event.tool, args) if args else ()
-            draft.diff = [printable(line) for line in changes[:_MOST_DIFF]] or None
+            draft.diff = [printable(line) for line in changes[:MOST_DIFF]] or None
             self._calls[event.call_id] = draft
         if not isinstance(event, ToolStarted):
             draft.pieces, draft.chars = [], 0

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.contract.account import Account, Remaining
 from ohm_subagents.contract.usage import Usage
-from ohm_subagents.ui.entries import MOST_CHARS
+from ohm_subagents.ui.entries import MOST_CHARS, MOST_DIFF
 from ohm_subagents.ui.markup import markup
 from ohm_subagents.ui.shapes import Asked, Detail, Fact, Failure, Row, Used, Work
 from ohm_subagents.ui.words import last_words
 from ohm_subagents.views import (
     argument_lines,
     awaited_text,
+    changed_lines,
     concern_of,
     elapsed_ms,
     failure_line,
@@ -179,6 +180,7 @@ def asked_of(request: Request, *, cwd: str = "") -> Asked:
         tool=one_line(request.tool),
         title=one_line(request.question[:MOST_CHARS]) if request.kind == "question" else request_words(request, cwd),
         subject="" if request.kind == "question" else landing_text(request) or one_line(call.subject(cwd)),
+        diff=[printable(line) for line in changed_lines(request.tool, request.arguments)[:MOST_DIFF]],
         arguments=printable("\n".join(argument_lines(call))),
         question=printable(request.question),
         options=[one_line(option) for option in request.options],

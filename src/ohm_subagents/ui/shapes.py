@@ -203,8 +203,10 @@ class Asked(TypedDict):
     """The call in words, never JSON, or the question."""
     subject: str
     """The subject of the call, such as a command or a file; empty for a question."""
+    diff: list[str]
+    """The beginning of the change of a file that the call makes, as in an `Entry`; empty for none."""
     arguments: str
-    """All arguments of the call, each on a line or more, with its name."""
+    """All of the call: each argument on a line or more, with its name, and the change of a file."""
     question: str
     """The question, of a request of kind `question`."""
     options: list[str]

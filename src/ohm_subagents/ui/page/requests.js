@@ -3,6 +3,7 @@ import { taskPath } from "./address.js";
 import { fill, node, say } from "./dom.js";
 import { below } from "./marks.js";
 import { act } from "./source.js";
+import { drawnDiff } from "./transcript.js";
 import { duration, nameOf, now } from "./words.js";
 
 const APPROVALS = [
@@ -69,6 +70,7 @@ export class Requests {
         request.kind === "question" ? " asks" : [" wants to run ", node("code", {}, request.tool)]),
       request.kind === "question" ? node("p", { class: "asked" }, request.title)
         : request.subject && node("pre", { class: "asked" }, request.subject),
+      request.diff.length ? drawnDiff(request.diff) : null,
       request.arguments && request.kind === "tool"
         ? node("details", {}, node("summary", {}, "All of the call"), node("pre", { class: "plain" }, request.arguments))
         : null,

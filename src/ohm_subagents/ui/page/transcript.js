@@ -142,7 +142,7 @@ function drawnEntry(entry) {
 }
 
 /** Make the lines of a diff, each with the colour of its sign; the sign stays for those who see no colours. */
-function drawnDiff(lines) {
+export function drawnDiff(lines) {
   const kinds = { "+": "added", "-": "removed" };
   return node("pre", { class: "diff" }, lines.map((line) => node("span", { class: kinds[line[0]] ?? "kept" }, `${line}\n`)));
 }
