@@ -41,7 +41,7 @@ async def test_the_list_has_all_tasks_below_their_lead_with_their_numbers(played
 async def test_the_list_tells_what_each_task_does_and_why_one_has_failed(played):
     _, ids, client = played
     rows = {row["id"]: row for row in (await got(client, "/api/tasks"))["tasks"]}
-    assert rows[ids["asker"]]["last"] == "Asks: edit src/app.py +1 -1 (config asks: every call of it is asked about)"
+    assert rows[ids["asker"]]["last"] == "Asks: edit src/app.py +1 -1 (config: every call of it needs an approval)"
     assert rows[ids["sleeper"]]["last"] == "bash make slow"
     assert rows[ids["lead"]]["last"] == "Waits for 2 of 4 tasks below: 1 asking"
     assert rows[ids["failing"]]["error"] == "The model gave up."
@@ -137,15 +137,15 @@ async def test_a_picture_has_the_tree_of_the_start_with_what_each_child_does(pla
     assert {row["id"] for row in tree} == {*ids.values()}
     assert (tree[0]["id"], tree[0]["children"], {row["depth"] for row in tree[1:]}) == (ids["lead"], 4, {1})
     last = {row["id"]: row["last"] for row in tree}
-    assert last[ids["asker"]] == "Asks: edit src/app.py +1 -1 (config asks: every call of it is asked about)"
+    assert last[ids["asker"]] == "Asks: edit src/app.py +1 -1 (config: every call of it needs an approval)"
     assert last[ids["sleeper"]] == "bash make slow"
     assert last[ids["lead"]] == "Waits for 2 of 4 tasks below: 1 asking"
     (failing,) = [row for row in tree if row["id"] == ids["failing"]]
     assert failing["error"] == "The model gave up."
     (asked,) = picture["requests"]
-    title = "edit src/app.py +1 -1 (config asks: every call of it is asked about)"
+    title = "edit src/app.py +1 -1 (config: every call of it needs an approval)"
     assert (asked["task"], asked["title"]) == (ids["asker"], title)
-    assert (asked["subject"], asked["reason"]) == ("src/app.py +1 -1", "config asks: every call of it is asked about")
+    assert (asked["subject"], asked["reason"]) == ("src/app.py +1 -1", "config: every call of it needs an approval")
     assert asked["arguments"].startswith("path: ")
     assert [line[:1] for line in asked["diff"]] == ["-", "+", " "]
     assert "requests" in picture["left"]

@@ -313,7 +313,7 @@ def test_a_task_is_asked_for_what_is_below_it_and_leads_to_the_rest(chromium, se
         if asks:
             see(card.get_by_role("heading")).to_have_text("Task · The asker of the batch wants to run edit")
             see(card.locator("pre.asked")).to_have_text("src/app.py +1 -1")
-            see(card.get_by_text("every call of it is asked about")).to_be_visible()
+            see(card.get_by_text("every call of it needs an approval")).to_be_visible()
     facts = page.locator(".task-head .sums")
     see(facts).to_contain_text("$0.0031 · 1,280 tokens for this task")
     see(facts).to_contain_text("$0.0052 for all 5 tasks")

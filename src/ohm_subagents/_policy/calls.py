@@ -87,7 +87,7 @@ def _judged(rules: CallRules, call: _Call, ground: Ground) -> tuple[Verdict, str
     if why is not None:
         return "deny", why
     if ANY_CALL in rules.ask:
-        return "ask", "every call of it is asked about"
+        return "ask", "every call of it needs an approval"
     why = call.may_be(rules.ask, ground) if rules.ask else None
     return ("allow", "") if why is None else ("ask", why)
 

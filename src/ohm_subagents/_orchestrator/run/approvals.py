@@ -114,7 +114,7 @@ class Approvals:
                 return refusal_sentence(decision, name)
         text = json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
         shown = shortened(redacted_json(text, requests.redactor()), SHOWN)
-        reason = self._redacted(f"{decision.source or 'a rule'} asks: {decision.reason}".removesuffix(": "))
+        reason = self._redacted(f"{decision.source or 'a rule'}: {decision.reason}".removesuffix(": "))
         request = self._request("tool", name, call_id, arguments=shown, reason=reason, digest=digest)
         if on_wait is not None:
             on_wait()
