@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     )
     from ohm_subagents._views.doing import doing_text
     from ohm_subagents._views.fleet_table import FLEET_SORTS, FleetRow, FleetSort, fleet_lines
+    from ohm_subagents._views.hearing import Hearing, Unheard, unheard
     from ohm_subagents._views.listing import launch_fact_lines, task_fact_lines, task_list_lines
     from ohm_subagents._views.live_task import Awaited, LiveTask, awaited_tasks, patient_tasks
     from ohm_subagents._views.live_tree import brief_lines, task_block
@@ -76,6 +77,7 @@ __all__ = [
     "FileChange",
     "FleetRow",
     "FleetSort",
+    "Hearing",
     "LiveTask",
     "Message",
     "MessageLog",
@@ -83,6 +85,7 @@ __all__ = [
     "Theme",
     "TodoCount",
     "Transcript",
+    "Unheard",
     "View",
     "Wording",
     "account_now",
@@ -154,6 +157,7 @@ __all__ = [
     "tool_rows",
     "total_line",
     "transcript_lines",
+    "unheard",
     "unpriced_text",
     "used_text",
     "verified_line",
@@ -173,6 +177,7 @@ __getattr__, __dir__ = lazy_names(
         "_views.cost_report": "COST_KEYS CostKey CostRow cost_csv cost_records cost_rows cost_table",
         "_views.doing": "doing_text",
         "_views.fleet_table": "FLEET_SORTS FleetRow FleetSort fleet_lines",
+        "_views.hearing": "Hearing Unheard unheard",
         "_views.listing": "launch_fact_lines task_fact_lines task_list_lines",
         "_views.live_task": "Awaited LiveTask awaited_tasks patient_tasks",
         "_views.live_tree": "brief_lines task_block",

@@ -12,7 +12,7 @@ from screen import PATIENCE_S, on_terminal
 from store_tasks import Clock, Hand, opened
 
 from ohm_subagents.commands import system_clock
-from ohm_subagents.contract import AnswerAwaited, Request
+from ohm_subagents.contract import AnswerAwaited, FollowUpTaken, Request, ToolEnded, ToolStarted
 
 BIG = runpy.run_path(str(Path(__file__).parent / "plugin" / "ohm_cli_fixture.py"))["BIG"]
 
@@ -80,6 +80,21 @@ async def test_on_a_terminal_the_question_of_a_child_is_below_the_tree_with_the_
     assert max(map(len, screen.text.splitlines())) <= 80
     assert " · Asks: Which of the two" in tree
     assert tree.endswith(" or three is it?\n  1) 2.4.1\n  2) 3.0.0\n  Answer it with: ohm answer req_1 text '…'\n")
+
+
+@pytest.mark.anyio
+async def test_a_follow_up_that_is_not_heard_yet_is_told_with_what_it_waits_for(ohm) -> None:
+    clock = Clock(system_clock())
+    async with opened("sqlite", ohm.root / "config", clock) as store:
+        hand = Hand(store, clock)
+        begun = ToolStarted(call_id="1", tool="bash", args='{"command": "make"}')
+        task = hand.started("task_1", begun, FollowUpTaken(prompt="and\ntests?"))
+        told = "Follow-up, heard once bash has ended: and tests?"
+        await store.flush()
+        assert told in (await to_thread.run_sync(ohm, "task", "task_1")).stdout
+        hand.tell(task, ToolEnded(call_id="1", tool="bash", status="success"))
+        await store.flush()
+        assert told not in (await to_thread.run_sync(ohm, "task", "task_1")).stdout
 
 
 def test_the_id_of_a_session_leads_to_its_tasks(ohm) -> None:

@@ -11,6 +11,7 @@ from ohm_subagents.contract import (
     AnswerGiven,
     Approve,
     Budget,
+    FollowUpTaken,
     Request,
     RequestHeld,
     RunEnded,
@@ -349,3 +350,24 @@ async def test_a_task_whose_process_died_says_so_and_how_to_go_on(tmp_path, resu
     said = "Its process died; what it did is kept."
     assert (failure["message"], failure["advice"]) == (said, way_on)
     assert told["text"] == f"{said} `ohm run --resume task_1` goes on with it."
+
+
+@pytest.mark.parametrize(("ends", "then"), [("success", ""), ("interrupted", ", not heard")])
+async def test_a_follow_up_that_a_run_has_taken_in_the_middle_of_a_call_is_heard_once_that_has_ended(
+    tmp_path, ends, then
+):
+    clock = Clock()
+    calls = [ToolStarted(call_id=name, tool=name) for name in ("read", "bash")]
+    async with opened("sqlite", tmp_path, clock) as store:
+        hand = Hand(store, clock)
+        task = hand.started("task_1", *calls, FollowUpTaken(prompt="and tests?"))
+        task = hand.tell(task, ToolEnded(call_id="read", tool="read", status="success"))
+        await store.flush()
+        pictures = Pictures(store, clock)
+        before = (await pictures.transcript("task_1", 0)).unwrap()
+        task = hand.tell(task, ToolEnded(call_id="bash", tool="bash", status=ends))
+        hand.tell(task, RunEnded(outcome=Succeeded(), output="Done."), TaskSettled(outcome=Succeeded()))
+        await store.flush()
+        after = (await pictures.transcript("task_1", before["next"])).unwrap()
+    titles = [[one["title"] for one in told["entries"] if one["kind"] == "prompt"] for told in (before, after)]
+    assert titles == [["prompt", "follow-up, heard once bash has ended"], [f"follow-up{then}"]]

@@ -37,12 +37,14 @@ from ohm_subagents.views import (
     call_waits,
     concern_of,
     launch_fact_lines,
+    one_line,
     patient_tasks,
     said_last,
     shown_error,
     task_envelope,
     task_fact_lines,
     transcript_lines,
+    unheard,
 )
 
 if TYPE_CHECKING:
@@ -97,9 +99,12 @@ async def tree(file: Path | None, task: Task, store: Store, config: OhmConfig) -
     columns = width() if is_terminal() else sys.maxsize
     where = owner_of(task, store)
     facts = task_fact_lines(task, now_ms=system_clock(), where=where, width=columns, with_launch=False)
-    waits = call_waits(await store.history(task))
+    history = await store.history(task)
+    waits = call_waits(history)
     lines = finished_lines(task, width=columns, theme=_theme(), below=below, waits=waits)
     print_styled("\n".join([*facts, "", *lines]))
+    for one in unheard(history):
+        print_wrapped(f"\nFollow-up, {one.words}: {one_line(one.prompt)}")
     if task.is_terminal:
         _print_end(task, config, file)
     if launch := launch_fact_lines(task, width=columns):

@@ -31,6 +31,7 @@ from ohm_subagents.ui.shapes import Entry
 from ohm_subagents.ui.timeline import status_of, status_of_answer
 from ohm_subagents.ui.words import answered_words, call_words
 from ohm_subagents.views import (
+    Hearing,
     changed_lines,
     changes_text,
     check_text,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 MOST_CHARS: Final = 50_000
 """The most characters of an entry: `ohm task <id> --transcript` has all of them."""
 MOST_DIFF: Final = 400
+_FOLLOW_UP: Final = "follow-up"
 _MARKDOWN: Final = frozenset({"prompt", "answer"})
 
 
@@ -80,6 +82,8 @@ class Entries:
         self._drafts: list[_Draft] = []
         self._calls: dict[str, _Draft] = {}
         self._asked: dict[str, tuple[_Draft, _Draft | None]] = {}
+        self._hearing = Hearing()
+        self._sent: dict[str, list[_Draft]] = {}
         self._streamed: _Draft | None = None
         self._said: _Draft | None = None
 
@@ -96,6 +100,9 @@ class Entries:
         """Take in what happened; an event that is in no entry changes nothing."""
         self._seq += 1
         at_ms, event = recorded.at_ms, recorded.event
+        for heard in self._hearing.see(event):
+            for draft in self._sent.pop(heard.call_id, ()):
+                draft.title, draft.seq = _FOLLOW_UP, self._seq
         match event:
             case TextDelta():
                 self._stream("answer", "said", event.text, at_ms)
@@ -120,10 +127,10 @@ class Entries:
         at_ms, event = recorded.at_ms, recorded.event
         match event:
             case RunStarted(prompt=prompt, is_follow_up=is_follow_up):
-                self._new("prompt", "follow-up" if is_follow_up else "prompt", at_ms, prompt)
+                self._new("prompt", _FOLLOW_UP if is_follow_up else "prompt", at_ms, prompt)
             case FollowUpTaken(prompt=prompt):
                 self._complete()
-                self._new("prompt", "follow-up", at_ms, prompt)
+                self._follow_up(prompt, at_ms)
             case AnswerAwaited(request=request):
                 self._ask(request, at_ms)
             case AnswerGiven():
@@ -202,6 +209,14 @@ class Entries:
             draft.status = ends.get(event.status, "cancelled")
             draft.took_ms = at_ms - draft.at_ms - draft.waited_ms
 
+    def _follow_up(self, prompt: str, at_ms: int) -> None:
+        """Begin what was sent to an open run; its title says when that is heard."""
+        draft = self._new("prompt", _FOLLOW_UP, at_ms, prompt)
+        if self._hearing.waiting and self._calls:
+            waits = self._hearing.waiting[-1]
+            draft.title = f"{_FOLLOW_UP}, {waits.words}"
+            self._sent.setdefault(waits.call_id, []).append(draft)
+
     def _ask(self, request: Request, at_ms: int) -> None:
         """Begin a request; the call that it is about waits until it is answered."""
         call = self._calls.get(request.call_id)
@@ -226,6 +241,9 @@ class Entries:
         status = status_of(outcome)
         for draft in (*self._calls.values(), *(asked for asked, _ in self._asked.values())):
             draft.status, draft.seq = "cancelled", self._seq
+        for draft in [one for sent in self._sent.values() for one in sent]:
+            draft.title, draft.seq = f"{_FOLLOW_UP}, not heard", self._seq
+        self._sent.clear()
         self._calls.clear()
         self._asked.clear()
         match outcome:
