@@ -9,6 +9,7 @@ progress and returns the result. What a suite reads from disk comes through `ohm
 from ohm_subagents._concurrency.abort import wait_or_abort
 from ohm_subagents._concurrency.own_loop import ClosedError, WrongEventLoopError
 from ohm_subagents._config.tool_rules import has_tool
+from ohm_subagents._orchestrator.asking import asked_by
 from ohm_subagents._orchestrator.call_context import shared_budget
 from ohm_subagents._plugins.backends.interface import Options
 from ohm_subagents._plugins.hooks.specs import hookimpl
@@ -232,6 +233,7 @@ __all__ = [
     "WidgetPlacement",
     "WrongEventLoopError",
     "WrongOptionError",
+    "asked_by",
     "check_cwd",
     "encodable",
     "encodable_json",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+from decimal import Decimal
 
 import pytest
 from another_process import another_process
@@ -21,6 +22,8 @@ from ohm_subagents.contract import (
     Succeeded,
     TaskSettled,
     ToolStarted,
+    Usage,
+    UsageAdded,
 )
 
 
@@ -40,7 +43,25 @@ def test_a_task_of_another_process_is_waited_for_and_cancelled(ohm) -> None:
     assert again.returncode == 0
     assert [line[:17] for line in again.stdout.splitlines()[1:3]] == ["    ├── ✕ read a.", "    ╰── Cancelled"]
     assert again.stderr == f"Task '{task_id}' was over before: it was cancelled.\n"
+    for view in ((), ("--transcript",)):
+        assert "It was cancelled by `ohm cancel`." in ohm("task", task_id, *view).stdout
     assert json.loads(settled.stdout)["items"][0]["status"] == "cancelled"
+
+
+@pytest.mark.anyio
+async def test_who_cancels_a_task_learns_how_many_below_it_end_too_and_what_all_of_them_cost(ohm, ohm_process) -> None:
+    ohm.configure({"subagentBackend": "stage"})
+    spent = UsageAdded(usage=Usage(requests=1, cost_usd=Decimal("0.125")))
+    with another_process(ohm.root / "config") as (task_id, _):
+        clock = Clock(system_clock())
+        async with opened("sqlite", ohm.root / "config", clock) as store:
+            hand = Hand(store, clock)
+            hand.started("task_child", spent, parent=task_id)
+            hand.settled("task_grandchild", spent, parent="task_child")
+            await store.flush()
+            done = await to_thread.run_sync(ohm_process, "cancel", task_id)
+    assert done.returncode == 0
+    assert done.stderr == "1 task below it was cancelled too. With all 2 below it: $0.2500.\n"
 
 
 def test_a_follow_up_to_a_busy_task_says_what_it_waits_for_and_is_withdrawn_in_time(ohm) -> None:

@@ -187,7 +187,7 @@ def test_ctrl_c_ends_the_children_and_tells_what_there_is(ohm, ohm_process, dele
     if options:
         assert [window["status"] for window in json.loads(stdout)["windows"]] == ["completed", "error"]
     else:
-        told = re.escape("✗ hang: error — The caller stopped waiting.")
+        told = re.escape("✗ hang: error — Its command was stopped: by q, Ctrl-C or a signal.")
         assert re.fullmatch(rf"✓ answer: completed {SESSION}\n{told} {SESSION}\n", stdout.decode())
     with pytest.raises(ProcessLookupError):
         os.kill(child, 0)

@@ -1,5 +1,7 @@
 """Cancelling: at once on the record, for whoever looks (task-v1, 22)."""
 
+from contextlib import nullcontext
+
 import anyio
 import pytest
 from acting import ActingBackend
@@ -7,9 +9,14 @@ from acting import ActingBackend
 from ohm_subagents import ErrorCode, Ohm
 from ohm_subagents._store.memory import MemoryStore
 from ohm_subagents.contract import TextDelta
+from ohm_subagents.contract.commands import Cancel
+from ohm_subagents.suite import asked_by
 from ohm_subagents.testing import HERMETIC, EventLog, ScriptedBackend, Step, quick_ohm
 
 pytestmark = pytest.mark.anyio
+
+
+NESTED = {"subagentBackend": "acting", "subagents": {"budget": {"depth": 2}}}
 
 
 def one(n):
@@ -186,3 +193,44 @@ async def test_a_cancelled_task_starts_no_other():
         assert len(tuple(ohm.store.tasks())) == 1
     assert refused[0].code == ErrorCode.TASK_ABORTED
     assert handle.id in refused[0].message
+
+
+@pytest.mark.parametrize(
+    ("who", "how", "said"),
+    [
+        (None, "handle", "It was cancelled by a program."),
+        (None, "tool", "It was cancelled by its parent."),
+        ("page", "tool", "It was cancelled on the page."),
+        ("client", "handle", "It was cancelled by an MCP client."),
+        ("terminal", "handle", "It was cancelled on a terminal."),
+        ("terminal", "subagent", "It was cancelled by its parent."),
+        (None, "a later release", "A caller asked for it."),
+    ],
+)
+async def test_a_cancelled_task_says_who_has_cancelled_it(who, how, said):
+    async def act(request, _sink):
+        if request.prompt == "parent":
+            child = await ohm.start("finder", "child")
+            await anyio.wait_all_tasks_blocked()
+            assert await child.cancel()
+            tasks.append(child.id)
+            return "done"
+        return await anyio.sleep_forever()
+
+    async with Ohm.open(env=HERMETIC, config=NESTED, plugins=[ActingBackend(act)]) as ohm:
+        tasks = []
+        with nullcontext() if who is None else asked_by(who):
+            if how == "subagent":
+                await ohm.run("finder", "parent")
+            else:
+                handle = await ohm.start("finder", "p")
+                await anyio.wait_all_tasks_blocked()
+                tasks.append(handle.id)
+            if how == "handle":
+                assert await handle.cancel()
+            elif how == "tool":
+                await ohm.call("task", {"op": "cancel", "id": handle.id})
+            elif how == "a later release":
+                await ohm._engine.orchestrator.execute(Cancel(id=handle.id, by="a person on the moon"))
+        (task,) = map(ohm.task, tasks)
+    assert (task.status, task.runs[-1].outcome.reason) == ("cancelled", said)

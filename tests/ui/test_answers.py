@@ -172,7 +172,7 @@ async def test_the_timeline_has_everything_in_its_place(played):
 @pytest.mark.parametrize(
     ("end", "status", "answered"),
     [
-        ("denial", "failed", "denied on the page or by an MCP client: not today"),
+        ("denial", "failed", "denied on the page: not today"),
         ("cancel", "cancelled", "denied [the task has ended]"),
     ],
 )

@@ -44,6 +44,8 @@ async def check_steered(client, ids):
             ids["sleeper"]: "cancelled",
             ids["failing"]: "failed",
         }
+        entries = (await got(client, f"/api/tasks/{ids['sleeper']}/transcript"))["entries"]
+        assert entries[-1]["text"] == "It was cancelled on the page."
         again = await told(client, f"/api/tasks/{ids['sleeper']}/cancel")
         assert again["message"] == "It was over before: cancelled."
         closed = await told(client, f"/api/requests/{asked['id']}/answer", code=409, answer="deny")

@@ -16,6 +16,7 @@ from ohm_subagents._orchestrator.admission.batch import background_after_ms, pla
 from ohm_subagents._orchestrator.admission.context import label
 from ohm_subagents._orchestrator.admission.plan import plan
 from ohm_subagents._orchestrator.admission.refused_commands import refusing, unsendable
+from ohm_subagents._orchestrator.asking import cancelled_text, signed
 from ohm_subagents._orchestrator.call_context import current_program_call
 from ohm_subagents._orchestrator.excerpt import abandoned, first_part, follow_up
 from ohm_subagents._orchestrator.landing import LOOKUP, landed
@@ -58,8 +59,6 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.task import Task
 
     Context = Callable[[], Result[AdmissionContext, OhmError]]
-
-ASKED = "A caller asked for it."
 
 
 class Orchestrator:
@@ -115,7 +114,8 @@ class Orchestrator:
                         told = told or await self._elsewhere.carried_out(command, abort=call.abort)
                         return told or await self._send(command, context, call)
                     case Cancel():
-                        return await self._elsewhere.carried_out(command) or await self._cancel(command, call)
+                        asked = signed(command)
+                        return await self._elsewhere.carried_out(asked) or await self._cancel(asked, call)
                     case AnswerRequest():
                         return await self._answering.reply(command)
                     case LandWork():
@@ -246,7 +246,7 @@ class Orchestrator:
 
                 with subscribed((one.record.observers for one in running), call.visitors(reply)):
                     for one in running:
-                        await cancel_and_store(one, ASKED, self.store)
+                        await cancel_and_store(one, cancelled_text(command), self.store)
                 call.show(reply)
                 return reply()
 
@@ -274,12 +274,13 @@ class Orchestrator:
 
     async def cancel(self, task_id: TaskId) -> bool:
         """Cancel a task for the program that started it, whatever the configuration says by now."""
+        asked = signed(Cancel(id=task_id), "program")
         live = await self._answering.runs_here(task_id)
-        if live is None and (told := await self._elsewhere.carried_out(Cancel(id=task_id))) is not None:
+        if live is None and (told := await self._elsewhere.carried_out(asked)) is not None:
             return isinstance(told, CancelReply) and told.applied
         if live is None or live.task.is_terminal:
             return False
-        live.cancel(ASKED)
+        live.cancel(cancelled_text(asked))
         return True
 
     @asynccontextmanager

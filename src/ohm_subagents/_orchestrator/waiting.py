@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from ohm_subagents._orchestrator.asking import gone_text
 from ohm_subagents._orchestrator.observe.observers import Follower
 from ohm_subagents._store.following import Watch
 from ohm_subagents.contract.events import TaskSettled
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 STOPPED_WITHIN_S: Final = 0.05
 """The time in which a cancellation is to be stored before the run is stopped."""
-CALLER_GONE: Final = "The caller stopped waiting."
 _LOOK_S: Final = 2.0
 """The interval at which a wait looks if the processes of the tasks are still there."""
 
@@ -156,5 +156,5 @@ def end_call(started: Iterable[RunningTask], observers: Iterable[Observer], *, b
     """End a call: cancel what it waited for in vain, and notify its observers no more of tasks that go on."""
     for live in started:
         if not (background or live.asked.answered.is_set):
-            live.cancel(CALLER_GONE)
+            live.cancel(gone_text())
         live.record.observers.remove(*observers)

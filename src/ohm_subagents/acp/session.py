@@ -20,6 +20,7 @@ from ohm_subagents.acp.stops import INTERNAL_ERROR, INVALID_REQUEST, failure, st
 from ohm_subagents.acp.updates import TaskUpdates
 from ohm_subagents.contract import AnswerAwaited, Err, Ok, Usage
 from ohm_subagents.store import TaskQuery
+from ohm_subagents.suite import asked_by
 from ohm_subagents.views import request_text
 
 if TYPE_CHECKING:
@@ -211,7 +212,8 @@ class Session:
     async def _cancel(self, task_id: TaskId) -> None:
         found = self.ohm.handle(task_id)
         if isinstance(found, Handle):
-            await found.cancel()
+            with asked_by("editor"):
+                await found.cancel()
 
     async def replay(self, editor: Editor) -> None:
         """Send all that was said and done; what a task is still doing is sent as it happens, to its end."""

@@ -11,7 +11,7 @@ from ohm_subagents.cli.call import called
 from ohm_subagents.cli.follow import replayed
 from ohm_subagents.cli.reading import concerns_in
 from ohm_subagents.cli.run import opened
-from ohm_subagents.cli.task import STATE
+from ohm_subagents.cli.task import STATE, tasks_below
 from ohm_subagents.commands import (
     BAD_USAGE,
     SUCCESS,
@@ -24,8 +24,9 @@ from ohm_subagents.commands import (
     print_text,
     with_config,
 )
-from ohm_subagents.contract import CommandRejected, Err
-from ohm_subagents.views import changes_text
+from ohm_subagents.contract import CommandRejected, Err, Usage
+from ohm_subagents.suite import asked_by
+from ohm_subagents.views import changes_text, price_text
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from ohm_subagents.commands import Board
     from ohm_subagents.contract import Task
     from ohm_subagents.contract.commands import Op
+    from ohm_subagents.views import LiveTask
 
 
 async def send(task_id: str, prompt: str, timeout_s: float | None, typed: Typed) -> int:
@@ -66,14 +68,28 @@ async def _about_one(
                 f"Task '{found.id}' {STATE[found.status]}; the answer comes when the run that takes this has ended."
             )
         payload: dict[str, JsonValue] = {"op": op, "id": found.id, **more}
+        below = [*tasks_below(found.id, ohm.store, 1)] if op == "cancel" and not found.is_terminal else []
         is_answered_by_another = op == "send" and found.is_terminal
         async with _seen(ohm, board, [] if is_answered_by_another else [found]):
-            code = await called(ohm, board, "task", payload, about=[found.id], as_json=typed.as_json, within_s=within_s)
+            with asked_by("command"):
+                code = await called(
+                    ohm, board, "task", payload, about=[found.id], as_json=typed.as_json, within_s=within_s
+                )
+        if below and code == SUCCESS and not typed.as_json:
+            _tell_below([ohm.task(found.id) or found, *(ohm.task(one.task.id) or one.task for one in below)], below)
         is_refused = op == "send" and found.is_terminal and ohm.config.subagents.send_to_finished == "refuse"
         if is_refused and code == TASK_FAILED and not typed.as_json:
             resuming = with_config(f'ohm run --resume {found.id} "…"', typed.config)
             complain(f"Without that setting, `{resuming}` starts a task that goes on with its conversation.")
         return code
+
+
+def _tell_below(newest: list[Task], below: list[LiveTask]) -> None:
+    """Tell how many tasks a cancel has ended with the one that was named, and what all of them have cost."""
+    ended = sum(not one.task.is_terminal for one in below)
+    told = f"{ended} {'task below it was' if ended == 1 else 'tasks below it were'} cancelled too. " if ended else ""
+    cost = price_text(Usage.total(task.activity.usage for task in newest))
+    complain(f"{told}{f'With all {len(below)} below it: {cost}.' if cost else ''}".strip())
 
 
 async def work(op: Literal["land", "discard"], task_id: str, typed: Typed) -> int:

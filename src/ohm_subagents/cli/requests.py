@@ -138,7 +138,7 @@ async def answer(request_id: str, given: Answer, *, cwd: Path, config: Path | No
         request_id = request_id if asked is None else asked.id
         if asked is not None and isinstance(given, Text):
             given = text_answer(asked, given.text)
-        answered = await ohm.answer(request_id, given, by="terminal")
+        answered = await ohm.answer(request_id, given, by="command")
         if isinstance(answered, Err):
             complain(answered.err_value)
             return BAD_USAGE

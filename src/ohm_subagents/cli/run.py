@@ -204,6 +204,7 @@ async def opened(typed: Typed) -> AsyncGenerator[_Opened]:
     Yields it with a board of its tasks, where they are to be drawn, and the texts that were reported.
     """
     from ohm_subagents import Ohm
+    from ohm_subagents.suite import asked_by
 
     board = None
     if is_terminal() and not typed.as_json:
@@ -214,7 +215,8 @@ async def opened(typed: Typed) -> AsyncGenerator[_Opened]:
     async with Ohm.open(cwd=typed.cwd, config=typed.config, server=typed.server, plugins=plugins) as ohm:
         reported = ohm.diagnostics
         report(reported)
-        yield ohm, board, frozenset(each.text for each in reported)
+        with asked_by("terminal"):
+            yield ohm, board, frozenset(each.text for each in reported)
     report(each for each in ohm.diagnostics if each not in reported)
 
 

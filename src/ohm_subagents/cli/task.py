@@ -95,7 +95,7 @@ async def tree(file: Path | None, task: Task, store: Store, config: OhmConfig) -
     `file` is the ohm.json that was typed in place of the user's.
     """
     task = replace(task, activity=replace(task.activity, account=Accounts(store).of(task)))
-    below = [*islice(_below(task.id, store, 1), _MOST_BELOW)]
+    below = [*islice(tasks_below(task.id, store, 1), _MOST_BELOW)]
     columns = width() if is_terminal() else sys.maxsize
     where = owner_of(task, store)
     facts = task_fact_lines(task, now_ms=system_clock(), where=where, width=columns, with_launch=False)
@@ -141,12 +141,12 @@ def _tell_requests(requests: Sequence[tuple[Task, Request]], file: Path | None) 
         complain(f"{len(requests) - _MOST_ASKED} more ask: {with_config('ohm requests', file)}")
 
 
-def _below(task_id: TaskId, store: Store, depth: int) -> Iterator[LiveTask]:
+def tasks_below(task_id: TaskId, store: Store, depth: int) -> Iterator[LiveTask]:
     """Yield the tasks that a task has started, each with those below it, the oldest first."""
     for listed in [one.ok_value for one in store.list(TaskQuery(parent=task_id)) if isinstance(one, Ok)][::-1]:
         found = store.get(listed.id)
         if isinstance(found, Ok):
-            below = [*_below(listed.id, store, depth + 1)] if depth < _DEEPEST else []
+            below = [*tasks_below(listed.id, store, depth + 1)] if depth < _DEEPEST else []
             yield LiveTask(found.ok_value, depth=depth)
             yield from below
 

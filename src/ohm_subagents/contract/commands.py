@@ -238,6 +238,8 @@ class Cancel:
 
     id: str
     """The id of the task."""
+    by: str = ""
+    """The one who asks for it, a word of `Asker` or of a later release; empty where that is not known."""
     op: Literal["cancel"] = "cancel"
     """The op of the envelope."""
 

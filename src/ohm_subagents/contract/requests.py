@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field
-from typing import Annotated, ClassVar, Literal
+from types import MappingProxyType
+from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field
 
@@ -12,10 +14,31 @@ from ohm_subagents.contract.ids import SessionId, TaskId
 
 RequestKind = Literal["tool", "question"]
 Scope = Literal["call", "task", "always"]
-AnsweredBy = Literal["program", "callback", "host", "terminal", "tool", "client", "editor", "expiry", "cancel", "fault"]
-"""The one who answered: `program` is `Ohm.answer`, `callback` the one of `Ohm.open`, `tool` the op `answer` of a parent
-agent, `client` an MCP client or the page of `ohm ui`, `editor` an ACP one. Nobody answered where it is
-`expiry`, `cancel` (the task has ended), or `fault` (the callback raised)."""
+Asker = Literal["program", "callback", "host", "terminal", "command", "tool", "client", "page", "editor"]
+"""The one who answers, or cancels: `program` is `Ohm.answer` or `Handle.cancel`, `callback` the one of `Ohm.open`,
+`terminal` the live screen, `command` is `ohm answer` or `ohm cancel`, `tool` an op of the tool `task`, `client` an MCP
+client, `page` the page of `ohm ui`, `editor` an ACP client."""
+AnsweredBy = Literal[Asker, "expiry", "cancel", "fault"]
+"""The one who answered. Nobody did where it is `expiry`, `cancel` (the task has ended), or `fault` (the callback
+raised)."""
+_BY_WORDS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "program": "by a program",
+        "callback": "by a program",
+        "host": "by a program",
+        "terminal": "on a terminal",
+        "command": "by `ohm {op}`",
+        "tool": "by its parent",
+        "client": "by an MCP client",
+        "page": "on the page",
+        "editor": "in an editor",
+    }
+)
+
+
+def by_words(by: str, op: str) -> str:
+    """Return in words who answered or cancelled, such as `on the page`; empty for nobody, and for a word of later."""
+    return _BY_WORDS.get(by, "").format(op=op)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

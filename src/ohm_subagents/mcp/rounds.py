@@ -12,6 +12,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from ohm_subagents.mcp.options import CLIENT_LEFT
 from ohm_subagents.mcp.requests import answer_in, form_of, give_answers, requests_of
 from ohm_subagents.mcp.results import progress_line
+from ohm_subagents.suite import asked_by
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -139,7 +140,8 @@ async def _cancel_at_the_end(call: Call, scope: anyio.CancelScope) -> None:
 
 async def _cancel_after(event: anyio.Event, call: Call) -> None:
     await event.wait()
-    await call.cancel()
+    with asked_by("client"):
+        await call.cancel()
 
 
 async def _leave_after(event: anyio.Event, scope: anyio.CancelScope) -> None:

@@ -20,6 +20,7 @@ from ohm_subagents.mcp.requests import forms_of
 from ohm_subagents.mcp.results import call_result, tool_entry
 from ohm_subagents.mcp.rounds import LiveCall
 from ohm_subagents.mcp.tasks import TaskParams, Tasks, UpdateParams, takes_tasks
+from ohm_subagents.suite import asked_by
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -84,7 +85,8 @@ class _Calls:
         try:
             mailbox = self._arrivals.mailbox(context)
             begin = self._ohm.begin if mailbox is None else mailbox.begin
-            call = await begin(params.name, params.arguments or {}, on_update=live.add, **self._options)
+            with asked_by("client"):
+                call = await begin(params.name, params.arguments or {}, on_update=live.add, **self._options)
         except ClosedError as closed:
             live.end()
             return CallToolResult(content=[TextContent(type="text", text=f"{closed}")], is_error=True)
@@ -119,7 +121,8 @@ class _Calls:
             yield
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
-                await live.call.cancel()
+                with asked_by("client"):
+                    await live.call.cancel()
             raise
         finally:
             if live.call.id not in self._asked:

@@ -24,6 +24,7 @@ from ohm_subagents import Call
 from ohm_subagents.mcp.options import TASKS_EXTENSION
 from ohm_subagents.mcp.requests import forms_of, give_answers, requests_of
 from ohm_subagents.mcp.results import call_result, instant, kept_result
+from ohm_subagents.suite import asked_by
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -136,7 +137,8 @@ class Tasks:
         target = call or self._ohm.handle(params.task_id)
         if target is None:
             raise _unknown(params.task_id)
-        await target.cancel()
+        with asked_by("client"):
+            await target.cancel()
         return {"resultType": "complete"}
 
     async def _polled(self, task_id: str) -> _Polled:

@@ -9,6 +9,7 @@ import anyio
 from pydantic import BaseModel, ConfigDict, Field
 
 from ohm_subagents.contract import Approve, Category, Deny, Err, ErrorCode, OhmError, Ok, Text
+from ohm_subagents.suite import asked_by
 from ohm_subagents.ui.answers import Done, Told
 from ohm_subagents.ui.words import answered_words
 from ohm_subagents.views import one_line
@@ -83,7 +84,8 @@ class Steering:
         found = self._ohm.task(task_id)
         if found is not None and found.is_terminal:
             return Ok(Done(message=f"It was over before: {found.status}.", task=task_id))
-        return _done(await self._ohm.call("task", {"op": "cancel", "id": task_id}), task_id, _CANCELLED)
+        with asked_by("page"):
+            return _done(await self._ohm.call("task", {"op": "cancel", "id": task_id}), task_id, _CANCELLED)
 
     async def send(self, task_id: str, body: FollowUp) -> Result[Done, OhmError]:
         """Send a follow-up. It goes on in the process of its task, or here, as another task, where that has settled."""
@@ -121,10 +123,10 @@ class Steering:
         given = body.read()
         if isinstance(given, str):
             return Err(OhmError(code=ErrorCode.INVALID_ANSWER, message=given))
-        answered = await self._ohm.answer(request_id, given, by="client")
+        answered = await self._ohm.answer(request_id, given, by="page")
         if isinstance(answered, Err):
             return answered
-        return Ok(Done(message=answered_words(given, "client", "on the page"), task=answered.ok_value.task_id))
+        return Ok(Done(message=answered_words(given, "page"), task=answered.ok_value.task_id))
 
 
 def _done(result: ToolResult, task_id: str, message: str) -> Result[Done, OhmError]:

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.contract import Approve, Deny, Text
+from ohm_subagents.contract.requests import by_words
 from ohm_subagents.ui.markup import plain
 from ohm_subagents.views import CONCERNS, activity, answer_text, doing_text, named_call, one_line
 
@@ -18,15 +19,6 @@ if TYPE_CHECKING:
     from ohm_subagents.views import Concern
 
 _CHARS: Final = 300
-_WHERE: Final[Mapping[str, str]] = {
-    "program": "by a program",
-    "callback": "by a program",
-    "host": "by a program",
-    "terminal": "on a terminal",
-    "tool": "by its parent",
-    "client": "on the page or by an MCP client",
-    "editor": "in an editor",
-}
 _SCOPES: Final[Mapping[str, str]] = {"call": "", "task": ", for this task", "always": ", always"}
 
 
@@ -43,9 +35,9 @@ def waited_words(children: Sequence[ListedTask], concerns: Mapping[TaskId, Conce
     return f"Waits for {len(waited)} of {len(children)} tasks below{f': {told}' if told else ''}"
 
 
-def answered_words(answer: Answer, by: AnsweredBy, where: str = "") -> str:
-    """Return an answer and who gave it in a sentence, or, where that is known, `where` it was given."""
-    where = where or _WHERE.get(by, "")
+def answered_words(answer: Answer, by: AnsweredBy) -> str:
+    """Return an answer and who gave it in a sentence."""
+    where = by_words(by, "answer")
     match answer:
         case Text(text=text) if where:
             said = f"answered {where}: {text}"

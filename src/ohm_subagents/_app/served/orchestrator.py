@@ -15,6 +15,7 @@ from ohm_subagents._app.streams import EventStream
 from ohm_subagents._concurrency.abort import wait_or_abort
 from ohm_subagents._concurrency.own_loop import OwnEventLoop
 from ohm_subagents._orchestrator.admission.refused_commands import unsendable
+from ohm_subagents._orchestrator.asking import signed
 from ohm_subagents._orchestrator.call_context import current_program_call
 from ohm_subagents._orchestrator.observe.call import CommandCall
 from ohm_subagents._orchestrator.observe.observers import Follower
@@ -77,6 +78,8 @@ class ServedOrchestrator:
         call = CommandCall(observer, progress, abort, program)
         if isinstance(command, Start):
             command = call.completed(command)
+        if isinstance(command, Cancel):
+            command = signed(command)
         if isinstance(command, Send) and (refused := unsendable(command, self.store)) is not None:
             call.tell(refused)
             return refused
@@ -102,7 +105,7 @@ class ServedOrchestrator:
 
     async def cancel(self, task_id: TaskId) -> bool:
         """Cancel a task; return True if it was not settled before."""
-        reply = await self.execute(Cancel(id=task_id))
+        reply = await self.execute(signed(Cancel(id=task_id), "program"))
         return isinstance(reply, CancelReply) and reply.applied
 
     @asynccontextmanager

@@ -30,6 +30,7 @@ from ohm_subagents.commands import (
 from ohm_subagents.config import DELEGATE_BACKEND, process_env
 from ohm_subagents.contract.result import Ok
 from ohm_subagents.store import TaskQuery
+from ohm_subagents.suite import asked_by
 from ohm_subagents.suites.delegate.details import Windows
 from ohm_subagents.suites.delegate.windows import DELEGATE
 from ohm_subagents.views import one_line
@@ -79,7 +80,8 @@ async def delegate(
     async with Ohm.open(cwd=cwd, config=config, env=env, suites=["delegate"], plugins=plugins) as ohm:
         reported = ohm.diagnostics
         report(reported)
-        result, number = await call_live(ohm, DELEGATE, tasks, board=board)
+        with asked_by("terminal"):
+            result, number = await call_live(ohm, DELEGATE, tasks, board=board)
         if result is not None:
             told = {one.text for one in reported}
             if as_json:
