@@ -85,7 +85,7 @@ NO_ACCOUNT: Final = Account()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountCharged:
-    """A task below used something, or less is left of a budget."""
+    """A task below used something, less is left of a budget, or a request had no usage."""
 
     TEXTS: ClassVar[tuple[str, ...]] = ()
     usage: Usage | None = None
