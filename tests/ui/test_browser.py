@@ -122,6 +122,8 @@ def test_a_page_left_open_goes_on_after_a_restart_of_the_server(chromium, see, t
             page.get_by_role("link", name="The sleeper of the batch").click()
             see(page.get_by_role("button", name="Cancel task")).to_be_visible()
             page.keyboard.press("x")
+            see(page.get_by_text("Cancel this task? Once more")).to_be_visible()
+            page.keyboard.press("x")
             see(row(page, "sleeper")).to_contain_text("cancelled")
             assert page.url.endswith(ids["sleeper"])
 
