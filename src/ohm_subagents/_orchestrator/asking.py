@@ -5,17 +5,19 @@ from __future__ import annotations
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from ohm_subagents._orchestrator.call_context import current_context
+from ohm_subagents.contract.commands import Cancel
 from ohm_subagents.contract.requests import by_words
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from ohm_subagents.contract.commands import Cancel
+    from ohm_subagents.contract.commands import Command
     from ohm_subagents.contract.requests import Asker
 
+CommandT = TypeVar("CommandT", bound="Command")
 ASKED: Final = "A caller asked for it."
 CALLER_GONE: Final = "The caller stopped waiting."
 _COMMAND_STOPPED: Final = "Its command was stopped: by q, Ctrl-C or a signal."
@@ -32,9 +34,14 @@ def asked_by(who: Asker) -> Generator[None]:
         _asked_by.reset(token)
 
 
-def signed(command: Cancel, otherwise: Asker = "tool") -> Cancel:
-    """Return a cancel with the one who asks for it; `otherwise` is who does where nothing says so."""
-    return command if command.by else replace(command, by=_asker() or otherwise)
+def signed(command: CommandT, otherwise: Asker = "tool") -> CommandT:
+    """Return a cancel with the one who asks for it, and another command as it is.
+
+    `otherwise` is the one who asks where nothing says so.
+    """
+    if not isinstance(command, Cancel) or command.by:
+        return command
+    return replace(command, by=_asker() or otherwise)
 
 
 def cancelled_text(command: Cancel) -> str:

@@ -88,7 +88,7 @@ class Orchestrator:
         """
         self.check_open()
         call = CommandCall(observer, progress, abort, current_program_call())
-        reply = await self._execute(command, call)
+        reply = await self._execute(signed(command), call)
         call.tell(reply)
         if command.op != "status":  # the answer has to survive the death of this process
             await self.store.flush()
@@ -114,8 +114,7 @@ class Orchestrator:
                         told = told or await self._elsewhere.carried_out(command, abort=call.abort)
                         return told or await self._send(command, context, call)
                     case Cancel():
-                        asked = signed(command)
-                        return await self._elsewhere.carried_out(asked) or await self._cancel(asked, call)
+                        return await self._elsewhere.carried_out(command) or await self._cancel(command, call)
                     case AnswerRequest():
                         return await self._answering.reply(command)
                     case LandWork():

@@ -78,8 +78,7 @@ class ServedOrchestrator:
         call = CommandCall(observer, progress, abort, program)
         if isinstance(command, Start):
             command = call.completed(command)
-        if isinstance(command, Cancel):
-            command = signed(command)
+        command = signed(command)
         if isinstance(command, Send) and (refused := unsendable(command, self.store)) is not None:
             call.tell(refused)
             return refused
