@@ -29,6 +29,7 @@ from ohm_subagents.contract import (
     OhmError,
     OutcomeChecked,
     Request,
+    RequestHeld,
     RouteResolved,
     Text,
     TextDelta,
@@ -261,6 +262,7 @@ APART = {
     *((ToolStarted, "args"), (Finalized, "result"), (Finalized, "error")),
     *((AnswerAwaited, "request"), (AnswerGiven, "answer"), (AnswerGiven, "request_id"), (AnswerGiven, "by")),
     *((AccountCharged, "usage"), (AccountCharged, "remaining"), (OutcomeChecked, "checks")),
+    *((AccountCharged, "unpriced_usd"), (RequestHeld, "wait_s")),
 }
 """Fields that are left out, have no text, or are looked at by themselves."""
 
