@@ -130,3 +130,11 @@ def test_on_a_narrow_screen_the_number_of_all_is_told_where_others_are_left_out_
     assert first == "4 of 16 running (4 stuck) · $0.0492"
     _, stuck, *_ = screen_lines(many, now_ms=100_000, width=60, height=9, theme=PLAIN)
     assert stuck.endswith(" · stuck for 1m 39s · $0.0123")
+
+
+def test_the_first_line_tells_what_a_shared_budget_has_lost_to_requests_without_a_price() -> None:
+    tasks = [shared(1, "0.40", "a"), shared(2, "0.25", "a")]
+    charged = AccountCharged(remaining=Remaining(cost_usd=Decimal("0.25")), unpriced_usd=Decimal("0.0666"))
+    tasks[1] = LiveTask(apply(tasks[1].task, charged, at_ms=1_000))
+    (first, *_) = screen_lines(tasks, now_ms=2_000, width=80, height=9, theme=PLAIN)
+    assert first.endswith(" · $0.0666 counted for unpriced requests · $0.2500 left")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._views.account import UNPRICED
 from ohm_subagents._views.budget_left import left_spans
 from ohm_subagents._views.live_task import with_patience
 from ohm_subagents._views.live_tree import brief_lines, task_block
@@ -110,11 +112,20 @@ def sum_line(tasks: Sequence[LiveTask], *, now_ms: int, width: int, theme: Theme
     cost: list[Span] = [] if used.cost_usd is None else [("dim", cost_text(used.cost_usd))]
     time: Span = ("dim", clock_text(ended_ms - began_ms))
     usage: list[Span] = [("dim", number) for number in usage_parts(replace(used, cost_usd=None))]
-    parts = [*counts, time, *cost, *left_of(tasks, now_ms=now_ms), *usage]
-    spare = [*reversed(usage), time, *(part for part in counts[:0:-1] if part[0] in _CALM)]
+    left = left_of(tasks, now_ms=now_ms)
+    more = _unpriced(tasks) if left else []
+    parts = [*counts, time, *cost, *more, *left, *usage]
+    spare = [*reversed(usage), time, *more, *(part for part in counts[:0:-1] if part[0] in _CALM)]
     while len(lines := stacked(_of_all(parts, counts, len(tasks)), width)) > 1 and spare:
         parts.remove(spare.pop(0))
     return painted(lines[0], width, theme)
+
+
+def _unpriced(tasks: Sequence[LiveTask]) -> list[Span]:
+    """Return what requests without a price have taken from budgets beside the cost."""
+    accounts = (one.task.activity.account for one in tasks if not one.depth)
+    counted = sum((one.unpriced_usd or Decimal() for one in accounts if one is not None), Decimal())
+    return [("dim", f"{cost_text(counted)} counted for {UNPRICED} requests")] if counted else []
 
 
 def _of_all(parts: Sequence[Span], counts: Sequence[Span], total: int) -> list[Span]:
