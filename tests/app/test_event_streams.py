@@ -6,7 +6,15 @@ import pytest
 
 from ohm_subagents import EventStream
 from ohm_subagents._app import streams
-from ohm_subagents.contract import Checkpointed, DiagnosticRaised, TaskSettled, TextDelta, ToolEnded, ToolStarted
+from ohm_subagents.contract import (
+    Checkpointed,
+    DiagnosticRaised,
+    FileChanged,
+    TaskSettled,
+    TextDelta,
+    ToolEnded,
+    ToolStarted,
+)
 from ohm_subagents.testing import ScriptedBackend, Step, quick_ohm
 
 pytestmark = pytest.mark.anyio
@@ -83,10 +91,11 @@ async def test_pieces_of_a_text_are_joined_once_many_wait_and_nothing_of_it_is_l
     assert len(pieces) < 100
 
 
-async def test_long_texts_have_a_bound_too(monkeypatch):
+@pytest.mark.parametrize("event", [Checkpointed(state="s" * 300), FileChanged(path="p" * 300)])
+async def test_long_texts_have_a_bound_too(monkeypatch, event):
     monkeypatch.setattr(streams, "MAX_CHARS", 1_000)
-    seen = await read_late(*(Checkpointed(state="s" * 300) for _ in range(9)), with_checkpoints=True)
-    kept = [one for one in seen if isinstance(one, Checkpointed)]
+    seen = await read_late(*[event] * 9, with_checkpoints=True)
+    kept = [one for one in seen if one == event]
 
     assert 0 < len(kept) < 4
     assert any(isinstance(one, DiagnosticRaised) for one in seen)

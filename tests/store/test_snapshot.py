@@ -1,11 +1,22 @@
 """The documented JSON file: exact, whole, and salvaged when it is not."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from store_tasks import Clock, Hand, opened
 
-from ohm_subagents.contract import FollowUpTaken, Ok, RunEnded, RunStarted, Succeeded, TextDelta
+from ohm_subagents.contract import (
+    AgentEnded,
+    FileChanged,
+    FollowUpTaken,
+    Ok,
+    Recorded,
+    RunEnded,
+    RunStarted,
+    Succeeded,
+    TextDelta,
+)
 from ohm_subagents.store import RetentionPolicy
 
 pytestmark = pytest.mark.anyio
@@ -65,6 +76,17 @@ async def test_the_file_tells_of_a_running_task_and_its_follow_ups(tmp_path, fil
         assert (told["output"], told["followUpPrompts"]) == ("one", ["more", "and?"])
         assert written == json.dumps(json.loads(written), indent=2) + "\n"
         assert names(tmp_path) == [FILE]
+
+
+async def test_an_event_that_the_format_has_no_form_for_is_left_out(tmp_path, file):
+    clock = Clock()
+    async with opened("snapshot", tmp_path, clock) as store:
+        task = Hand(store, clock).started("task_1", TextDelta(text="a"), AgentEnded())
+        events = (*task.activity.events, Recorded(at_ms=1, event=FileChanged(path="a")))
+        store.save(replace(task, activity=replace(task.activity, events=events)), FileChanged(path="a"))
+        await store.flush()
+        (told,) = json.loads(file.read_text())["entries"]
+    assert [one["type"] for one in told["events"]] == ["assistant_text_delta", "task_terminal"]
 
 
 async def test_a_run_of_the_file_has_ended_when_it_did_and_one_that_was_at_work_ends_now(tmp_path, file):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Final, Self
 
 import anyio
@@ -20,9 +20,6 @@ from ohm_subagents.contract.events import (
     TaskSettled,
     TextDelta,
     ThinkingDelta,
-    ToolEnded,
-    ToolStarted,
-    ToolUpdated,
 )
 
 if TYPE_CHECKING:
@@ -134,13 +131,8 @@ def _joined(former: TaskEvent, newest: TaskEvent) -> TaskEvent | None:
 
 
 def _chars_of(event: Event) -> int:
-    match event:
-        case TextDelta(text=text) | ThinkingDelta(text=text) | ToolUpdated(text=text) | ToolEnded(text=text):
-            return len(text)
-        case ToolStarted(args=text) | Checkpointed(state=text):
-            return len(text)
-        case _:
-            return 0
+    values: list[object] = [getattr(event, one.name) for one in fields(event) if one.name != "kind"]
+    return sum(len(value) for value in values if isinstance(value, str))
 
 
 def past_of(task: Task) -> Iterator[TaskEvent]:

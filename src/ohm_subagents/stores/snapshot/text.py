@@ -6,7 +6,7 @@ import json
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from ohm_subagents.contract.events import TextDelta, ToolEnded, ToolStarted, ToolUpdated
+from ohm_subagents.contract.events import AgentEnded, TextDelta, ToolEnded, ToolStarted, ToolUpdated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -111,7 +111,7 @@ def _printed(task: Task) -> JsonValue:
     if task.error is not None:
         record |= {"lastErrorCode": str(task.error.code), "lastErrorMessage": task.error.message}
         entry |= {"errorCode": str(task.error.code), "errorMessage": task.error.message}
-    entry["events"] = [_printed_event(recorded) for recorded in task.activity.events]
+    entry["events"] = [printed for recorded in task.activity.events if (printed := _printed_event(recorded))]
     return entry
 
 
@@ -122,6 +122,7 @@ def _follow_ups(task: Task) -> Iterator[str]:
 
 
 def _printed_event(recorded: Recorded) -> JsonValue:
+    """Return an event as the format has it; None for one that it has no form for."""
     match recorded.event:
         case TextDelta(text=text):
             fields: dict[str, JsonValue] = {"type": "assistant_text_delta", "delta": text}
@@ -132,6 +133,8 @@ def _printed_event(recorded: Recorded) -> JsonValue:
         case ToolEnded(call_id=call_id, tool=tool, status=status, text=text):
             ended = "success" if status == "success" else "error"
             fields = {"type": "tool_end", "toolCallId": call_id, "toolName": tool, "resultText": text, "status": ended}
-        case _:
+        case AgentEnded():
             fields = {"type": "task_terminal", "terminal": "agent_end"}
+        case _:
+            return None
     return {**{key: value for key, value in fields.items() if value != ""}, "atEpochMs": recorded.at_ms}
