@@ -182,18 +182,21 @@ class _Attempt:
         """The first thing that may have changed something: a tool, or a change that none is known for."""
 
     def emit(self, event: RunEvent) -> None:
+        deed: str = event.kind
         match event:
             case ToolStarted(call_id=call_id, tool=tool):
                 self._has_called = True
-                self._open[call_id] = tool
+                self._open[call_id] = deed = tool
             case ToolEnded(call_id=call_id):
                 self._open.pop(call_id, None)
+            case FileChanged(path=path):
+                deed = f"a change of '{path}'"
             case Checkpointed(state=state):
                 self._checkpoint, self._is_covered = state, True
             case _:
                 pass
         if effect_of(event) == "deed":
-            self.effect, self._is_covered = self.effect or _deed(event), False
+            self.effect, self._is_covered = self.effect or deed, False
         self._sink.emit(event)
 
     def close_calls(self) -> None:
@@ -246,17 +249,6 @@ def _error_in(result: object) -> OhmError | None:
             return error
         case _:
             return None
-
-
-def _deed(event: RunEvent) -> str:
-    """Return the words for an event that may have changed something."""
-    match event:
-        case ToolStarted(tool=tool):
-            return tool
-        case FileChanged(path=path):
-            return f"a change of '{path}'"
-        case _:
-            return event.kind
 
 
 def _named(model: ModelPattern) -> str:
