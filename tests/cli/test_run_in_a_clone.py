@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 import pytest
 from screen import on_terminal
+
+from ohm_subagents.contract.sandbox import SANDBOX_MODES
+from ohm_subagents.contract.workspace import Isolation, Land
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +29,11 @@ def test_the_options_of_a_clone_are_those_of_the_task(ohm: Callable[..., Done]) 
     assert ", in a clone of it" in ohm("task", task["task_id"]).stdout
     done = ohm("run", "finder", "x", "--backend", "none", "--land", "ask")
     assert "land 'ask' has no effect: the task has worked on the files themselves" in done.stderr
+
+
+@pytest.mark.parametrize("words", [get_args(Isolation), get_args(Land), SANDBOX_MODES])
+def test_the_help_names_every_word_of_an_option(ohm: Callable[..., Done], words: tuple[str, ...]) -> None:
+    assert "|".join(words) in ohm("run", "--help").stdout
 
 
 def test_what_has_changed_is_told_with_what_can_be_done_with_it(ohm: Any) -> None:

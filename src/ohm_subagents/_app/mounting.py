@@ -12,6 +12,7 @@ from ohm_subagents._plugins.suites.settings import Settings
 from ohm_subagents._records import dataclass
 from ohm_subagents._tools.mounting import PRIMARY, SHARED, Mounted, mount, name_beside
 from ohm_subagents.contract.profile import ASK_PARENT, CHILD_TOOLS, FINALIZE
+from ohm_subagents.contract.workspace import strictest_isolation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -75,7 +76,8 @@ def settings_of(config: OhmConfig, suite: str, profiles: Callable[[], Iterable[P
 def _may_be_apart(profile: Profile, config: OhmConfig) -> bool:
     """Return True for a profile whose tasks work on clones, if no call says otherwise."""
     own = config.subagents.entry(profile.id).isolation
-    return "clone" in ({own} if own is not None else {profile.isolation, config.subagents.isolation})
+    said = (own,) if own is not None else (profile.isolation, config.subagents.isolation)
+    return strictest_isolation(*said) == "clone"
 
 
 def _may_ask(profile: Profile, config: OhmConfig) -> bool:

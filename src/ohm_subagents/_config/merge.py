@@ -18,6 +18,7 @@ from ohm_subagents._config.trust import TRUST_COMMAND
 from ohm_subagents._config.values import parse_switch, quoted_value
 from ohm_subagents._records import dataclass
 from ohm_subagents.contract.sandbox import SANDBOX_MODES
+from ohm_subagents.contract.workspace import ISOLATIONS
 
 if TYPE_CHECKING:
     from ohm_subagents._config.jsonc import KeyPath
@@ -127,12 +128,8 @@ def _either(given: JsonValue, in_force: JsonValue) -> JsonValue:
     return given if parse_switch(given) else in_force
 
 
-def _clone(given: JsonValue, in_force: JsonValue) -> JsonValue:
-    return given if given == "clone" else in_force
-
-
-def _never(given: JsonValue, in_force: JsonValue) -> JsonValue:
-    return given if given == "never" else in_force
+def _only(word: str) -> Meet:
+    return lambda given, in_force: given if given == word else in_force
 
 
 def _common(given: JsonValue, in_force: JsonValue) -> JsonValue:
@@ -235,9 +232,11 @@ OFF_UNLESS_TRUSTED: Final = _unless_trusted("switch it off, or ", _both)
 """It is only switched off, unless the project is trusted."""
 ON_UNLESS_TRUSTED: Final = _unless_trusted("switch it on, or ", _either)
 """It is only switched on, unless the project is trusted."""
-CLONE_UNLESS_TRUSTED: Final = _unless_trusted("choose `clone`, or ", _clone)
+CLONE_UNLESS_TRUSTED: Final = _unless_trusted(f"choose `{ISOLATIONS[0]}`, or ", _only(ISOLATIONS[0]))
 """A clone is only asked for, unless the project is trusted."""
-ONLY_NEVER: Final = _always("choose `never`", _never, _void(lambda _refused: "a project's file may only say 'never'"))
+ONLY_NEVER: Final = _always(
+    "choose `never`", _only("never"), _void(lambda _refused: "a project's file may only say 'never'")
+)
 """A project, even one that is trusted, only forbids it."""
 INTERSECT_UNLESS_TRUSTED: Final = _unless_trusted("leave some out, or ", _common)
 """The names that are in both lists, unless the project is trusted."""

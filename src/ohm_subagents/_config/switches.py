@@ -17,6 +17,7 @@ from ohm_subagents._config.values import parse_switch, quoted_value
 from ohm_subagents._records import dataclass
 from ohm_subagents.contract.sandbox import SANDBOX_MODES
 from ohm_subagents.contract.spelling import did_you_mean
+from ohm_subagents.contract.workspace import ISOLATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,7 +70,7 @@ def close_unclear_switches(layer: Layer) -> tuple[Layer, tuple[Diagnostic, ...]]
         *_switches(layer),
         *_strict_models(layer),
         *_sandboxes(layer),
-        *_choices(layer, "isolation", free=("none",), strict="clone"),
+        *_choices(layer, "isolation", free=ISOLATIONS[1:], strict=ISOLATIONS[0]),
         *_choices(layer, "land", free=("clean", "ask"), strict="never"),
         *_unattended(layer),
     )

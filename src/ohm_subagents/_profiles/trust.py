@@ -18,6 +18,7 @@ from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.model_route import INHERIT
 from ohm_subagents.contract.profile import CHILD_TOOLS, READING_TOOLS, Profile, ToolPolicy
 from ohm_subagents.contract.sandbox import strictest
+from ohm_subagents.contract.workspace import strictest_isolation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -56,7 +57,7 @@ def tightened(profile: Profile, former: Profile | None, *, is_trusted: bool) -> 
         backend=profile.backend if profile.backend in backend_choices(is_trusted=is_trusted) else base.backend,
         tools=_common_tools(profile, base) if former else profile.tools,
         internal=profile.internal or base.internal,
-        isolation="clone" if base.isolation == "clone" else profile.isolation,
+        isolation=strictest_isolation(base.isolation, profile.isolation) if base.isolation else profile.isolation,
         land="never" if profile.land == "never" else base.land,
         feature=base.feature or profile.feature,
         agent=profile.agent and _started(profile.agent, base.agent or _NO_OPTIONS),

@@ -8,6 +8,8 @@ from ohm_subagents._records import dataclass
 
 Isolation = Literal["none", "clone"]
 """The files of a task: those of its directory, or a clone of them that nobody else works in."""
+ISOLATIONS: Final[tuple[Isolation, ...]] = ("clone", "none")
+"""All of them, the strictest first."""
 Land = Literal["never", "ask", "clean"]
 """The end of a run that succeeded, from the strictest on: what it did there stays apart, lands where it fits once
 somebody has agreed, or lands where it fits."""
@@ -22,6 +24,12 @@ class Cloning:
 
     includes: tuple[str, ...] = ()
     """Patterns of ignored files that are in it all the same."""
+
+
+def strictest_isolation(*said: Isolation | None) -> Isolation:
+    """Return the isolation that leaves the files alone most; `none` where nothing is said."""
+    given: list[Isolation] = [one for one in ISOLATIONS if one in said]
+    return given[0] if given else "none"
 
 
 def strictest_landing(*said: Land | None) -> Land:

@@ -18,7 +18,7 @@ from ohm_subagents.contract.model_pattern import ModelPattern
 from ohm_subagents.contract.profile import fold_id
 from ohm_subagents.contract.sandbox import strictest
 from ohm_subagents.contract.task import UNAVAILABLE
-from ohm_subagents.contract.workspace import strictest_landing
+from ohm_subagents.contract.workspace import strictest_isolation, strictest_landing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -150,11 +150,12 @@ class Relaunch:
         former = self._launch.isolation
         if former == now.isolation or now.around is not None:
             return now.isolation
-        if former == "clone":
+        found = strictest_isolation(former, now.isolation)
+        if found == former:
             self._keep("isolation", former, now.isolation)
         else:
-            self._stricter.append("isolation clone (was none)")
-        return "clone"
+            self._stricter.append(f"isolation {found} (was {former})")
+        return found
 
     def _land(self, now: FileSettings) -> Land:
         """Return what the call says, as far as it counts; else the stricter one."""

@@ -17,7 +17,7 @@ from ohm_subagents.contract.diagnostics import Diagnostic
 from ohm_subagents.contract.model_pattern import parse_model_pattern
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.contract.sandbox import strictest
-from ohm_subagents.contract.workspace import strictest_landing
+from ohm_subagents.contract.workspace import strictest_isolation, strictest_landing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -144,9 +144,9 @@ def _isolation(asked: Overrides, resolved: ResolvedProfile, config: OhmConfig) -
 
     The entry of the subagent alone can lift what its profile and all subagents demand; a call cannot.
     """
-    own, others = resolved.own.isolation, (resolved.profile.isolation, config.subagents.isolation)
-    is_demanded = own == "clone" if own is not None else "clone" in others
-    return "clone" if is_demanded or asked.isolation == "clone" else "none"
+    if resolved.own.isolation is not None:
+        return strictest_isolation(asked.isolation, resolved.own.isolation)
+    return strictest_isolation(asked.isolation, resolved.profile.isolation, config.subagents.isolation)
 
 
 def _land(asked: Overrides, resolved: ResolvedProfile, config: OhmConfig, inherited: Inheritance) -> Land:

@@ -81,7 +81,7 @@ def _model_name(value: object, info: ValidationInfo) -> str | None:
 def _isolation(value: object) -> object:
     if value is None or value in get_args(Isolation):
         return value
-    raise PydanticCustomError("not_isolation", "none or clone")
+    raise PydanticCustomError("not_isolation", " or ".join(get_args(Isolation)))
 
 
 def _sandbox(value: object) -> object:
