@@ -18,9 +18,17 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 @pytest.fixture(scope="module")
-def chromium():
+def program():
     with browser() as chromium:
         yield chromium
+
+
+@pytest.fixture
+def chromium(program):
+    """Chromium, whose pages are closed after each test: one that is left open is drawn anew to the end of the last."""
+    yield program
+    for context in program.contexts:
+        context.close()
 
 
 @pytest.fixture(scope="module")
