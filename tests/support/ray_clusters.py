@@ -232,9 +232,12 @@ def cluster_of_tests():
         shutil.rmtree(directory, ignore_errors=True)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def ray_cluster():
-    """A cluster of one node for all tests of a worker; each pool of them has a name of its own."""
+    """A cluster of one node for all tests of a file; each pool of them has a name of its own.
+
+    It ends with them: its actors take time of the processors also while nobody asks them anything.
+    """
     with cluster_of_tests() as running:
         running.env["OHM_RAY_ADDRESS"] = running.address
         yield running
