@@ -35,7 +35,7 @@ class Demand(NamedTuple):
 
 def demand_of(prompt: QueuedPrompt) -> Demand | None:
     """Return the checks of the next run of a prompt; None without any."""
-    accept = _accept(prompt.plan)
+    accept = prompt.plan.launch.accept
     if accept is None:
         return None
     return Demand(
@@ -46,13 +46,9 @@ def demand_of(prompt: QueuedPrompt) -> Demand | None:
     )
 
 
-def _accept(plan: Plan) -> Acceptance | None:
-    return None if plan.launch is None else plan.launch.accept
-
-
 def unaccepted(task: Task, plan: Plan) -> OhmError | None:
     """Return why the answer of the newest run is a failure: its profile or its call requires what it did not pass."""
-    accept = _accept(plan)
+    accept = plan.launch.accept
     if accept is None or not accept.require:
         return None
     if plan.profile.finalize and task.activity.finalized is None:  # it is no answer yet
@@ -74,7 +70,7 @@ def retold(task: Task, prompt: QueuedPrompt, ended: Outcome) -> str | None:
 
     None if nothing failed, if it has been told, or if the run ended in a way that leaves nothing to mend.
     """
-    accept = _accept(prompt.plan)
+    accept = prompt.plan.launch.accept
     if accept is None or not accept.retry or prompt.before_retry is not None or task.is_terminal or not task.runs:
         return None
     checked = task.runs[-1].checked

@@ -22,7 +22,7 @@ from ohm_subagents._plugins.backends.request import RunSpec
 from ohm_subagents._policy.permissions import overruled
 from ohm_subagents.contract.activity import changed
 from ohm_subagents.contract.commands import NO_OVERRIDES
-from ohm_subagents.contract.limits import NO_BUDGET, LoopPolicy
+from ohm_subagents.contract.limits import NO_BUDGET
 from ohm_subagents.contract.profile import FINALIZE, PermissionRequest, Profile
 from ohm_subagents.contract.replies import ItemRejected
 from ohm_subagents.contract.result import Err, Ok, Result
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.workspace import Cloning
 
 _NONE: Final[frozenset[Capability]] = frozenset()
-_NO_LOOP: Final = LoopPolicy()
 
 
 class Plan(NamedTuple):
@@ -59,10 +58,10 @@ class Plan(NamedTuple):
         max_events: how many events the task keeps.
         diagnostics: what is not done as asked.
         capabilities: what the backend does beyond one prompt, one answer.
+        launch: the record of all this that is kept with the task.
         sourced: the tools that each run asks sources for; None for none.
         route: the models that may do the work, the first one in `spec`; None where no other may.
         unkept: the options of the call that no store keeps (`Assignment.unkept`).
-        launch: the record of all this that is kept with the task.
         cloning: the clone of the files for its runs; None for none.
         former: the settled task of the session that this one continues.
     """
@@ -76,17 +75,12 @@ class Plan(NamedTuple):
     max_events: int
     diagnostics: tuple[Diagnostic, ...]
     capabilities: frozenset[Capability]
+    launch: LaunchRecord
     sourced: SourcedTools | None = None
     unkept: tuple[str, ...] = ()
     route: ModelRoute | None = None
-    launch: LaunchRecord | None = None
     cloning: Cloning | None = None
     former: Task | None = None
-
-    @property
-    def loop(self) -> LoopPolicy:
-        """Return the loop rules of each run."""
-        return _NO_LOOP if self.launch is None else self.launch.loop
 
     @property
     def can_steer(self) -> bool:

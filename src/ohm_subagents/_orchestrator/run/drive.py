@@ -101,7 +101,7 @@ class Driver:
             if (outcome := settled(prompt, ended)) is not ended:
                 live.record.add(DiagnosticRaised(diagnostic=not_mended(ended)))
                 ended = outcome
-            elif isinstance(ended, Succeeded) and _lands(prompt.plan):
+            elif isinstance(ended, Succeeded) and prompt.plan.launch.land != "never":
                 from ohm_subagents._orchestrator.run.landing import land_after_run  # noqa: PLC0415  most work stays where it is
 
                 await land_after_run(live, prompt.plan, self._approvals(live, prompt.plan))
@@ -218,8 +218,3 @@ class Driver:
         request = run_request(live, plan, text, guard, sink, box=held.ok_value)
         answer: object = await run_held(backend.ok_value, request, sink)
         return checked_result(live, prompt, answer)
-
-
-def _lands(plan: Plan) -> bool:
-    """Return True if what a run did in a clone may land once it has succeeded."""
-    return plan.launch is not None and plan.launch.land != "never"

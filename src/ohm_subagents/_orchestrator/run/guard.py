@@ -94,7 +94,7 @@ class RunGuard:
         self._ledger = ledger
         self._timers = timers
         self._deadlines = Deadlines(prompt.plan.limits)
-        self._loops = LoopWatch(prompt.plan.loop)
+        self._loops = LoopWatch(prompt.plan.launch.loop)
         self._is_held = False
         self._is_over = False
         self._given_up_at = math.inf

@@ -25,7 +25,7 @@ async def land_after_run(live: RunningTask, plan: Plan, approvals: Approvals) ->
     With `ask`, somebody has to agree before.
     """
     kept = live.task.activity.workspace
-    land = "clean" if plan.launch is None else plan.launch.land
+    land = plan.launch.land
     if kept is None:
         if plan.cloning is None and plan.item.overrides.land is not None:
             _tell(live, f"land '{land}' has no effect: the task has worked on the files themselves, without a clone.")

@@ -89,7 +89,7 @@ class ServedModel:
     def __init__(self, plan: Plan) -> None:
         model = plan.spec.model
         self._asked = "" if model is None else model.model
-        self._is_strict = plan.launch is not None and plan.launch.strict_model
+        self._is_strict = plan.launch.strict_model
         self._told: set[str] = set()
 
     def check(self, event: RouteResolved, route: Route) -> Diagnostic | OhmError | None:
