@@ -189,8 +189,10 @@ async def test_an_unknown_task_is_an_error_that_says_so(method):
 async def test_answers_to_questions_that_nobody_asked_are_ignored():
     async with quick_ohm("done") as ohm, polling(ohm) as client:
         handle = await ohm.start("finder", "p")
-        await handle.wait()
+        before = await handle.wait()
         await ask(client, "tasks/update", handle.id, input_responses={"q": {"action": "accept"}})
+        assert ohm.envelope(handle.id) == before.unwrap()
+        assert (await ask(client, "tasks/get", handle.id)).status == "completed"
 
 
 @pytest.mark.parametrize("method", ["tasks/result", "tasks/list"])

@@ -424,13 +424,17 @@ async def test_a_run_whose_reports_cannot_be_read_is_stopped_at_the_runner():
 
 
 async def test_an_acknowledgement_that_a_transport_refuses_at_the_end_costs_nothing():
+    refused = []
+
     class Faulty(LoopbackTransport):
         async def feed(self, frame):
+            refused.append(frame["acks"])
             raise LookupError("no such host")
 
     link = Link(Faulty(None), Patience(), Hello(incarnation="one", versions=VERSIONS))
     link.acknowledge("k", 1)
     await link.leave()
+    assert (refused, link.why_lost) == ([{"k": 1}], "")
 
 
 async def test_a_runner_that_names_no_ended_runs_may_have_any_of_those_that_it_keeps(tmp_path):
