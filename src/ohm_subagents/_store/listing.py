@@ -1,4 +1,4 @@
-"""The part of a task that a list shows, as text: a store keeps it beside the log, and a list needs to read no log."""
+"""The part of a task that `Store.list` gives, as text: a store keeps it beside the log, and reads no log for it."""
 
 import json
 from functools import cache

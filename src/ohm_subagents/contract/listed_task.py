@@ -1,4 +1,4 @@
-"""A task as a list shows it: without its prompt, its answer and its events, which may be large."""
+"""A task as a store lists it: without its prompt, its answer and its events, which may be large."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedTask:
-    """A task as a list shows it; the fields are those of `Task`."""
+    """A task as a store lists it; the fields are those of `Task`. Its error and its answer are not there."""
 
     id: TaskId
     """The id of the task."""
