@@ -1,4 +1,7 @@
-"""Stream what a subagent does to a browser, as server-sent events, and stop it when the browser goes away."""
+"""Stream what a subagent does to a browser, as server-sent events, and stop it when the browser goes away.
+
+Needs the extra `ui`, and httpx.
+"""
 
 import json
 from collections.abc import AsyncGenerator

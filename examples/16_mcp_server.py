@@ -1,4 +1,7 @@
-"""Serve the tools of an `Ohm` to an MCP client, here in the same process; `ohm mcp` serves other programs."""
+"""Serve the tools of an `Ohm` to an MCP client, here in the same process; `ohm mcp` serves other programs.
+
+Needs the extra `mcp`.
+"""
 
 import anyio
 from mcp import Client

@@ -1,4 +1,7 @@
-"""Be an agent for an editor, here in the same process; `ohm acp` is one for editors that start it themselves."""
+"""Be an agent for an editor, here in the same process; `ohm acp` is one for editors that start it themselves.
+
+Needs the extra `acp`.
+"""
 
 import asyncio  # noqa: TID251  the streams of the ACP library are its own
 import socket

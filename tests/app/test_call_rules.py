@@ -170,6 +170,7 @@ async def test_it_is_refused_before_the_directory_is_looked_at(place: Place, tmp
     [
         ("edit: *", "'edit: *' names no path; a rule is like 'edit: src/**', and 'edit' alone is every call"),
         ("search: query", "'search: query' names no argument; a rule for calls of 'search' is like 'search: branch="),
+        ("bsh: git", "with one of its arguments and a pattern for the value. Did you mean 'bash'?"),
         ("bash: *", "'bash: *' names no command; a rule is like 'bash: git push *'"),
         ("bash:", "'bash:' names no command; a rule is like 'bash: git push *'"),
     ],

@@ -205,7 +205,7 @@ async def test_a_required_sandbox_is_refused_where_the_workspace_holds_the_home(
 async def test_a_preferred_sandbox_that_cannot_be_had_is_told(place: Place) -> None:
     async with ModelServer(Say("Done.")) as server, place.open(server, sandbox="preferred") as ohm:
         envelope = (await ohm.run("worker", "Do it.", cwd=place.user.parent)).unwrap()
-    assert [one for one in envelope.diagnostics if "holds the home of the user. It runs without a sandbox." in one]
+    assert [one for one in envelope.diagnostics if "which a sandbox keeps private. It runs without a sandbox." in one]
 
 
 async def test_a_call_with_an_unknown_sandbox_is_refused(place: Place) -> None:

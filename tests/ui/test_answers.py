@@ -99,6 +99,8 @@ async def test_filters_choose_and_a_page_is_a_part(played):
 WRONG = {
     "/api/tasks?status=odd": "No task is ever 'odd'. Allowed: asking, cancelled, failed, queued, running, stuck, "
     "succeeded.",
+    "/api/tasks?stauts=failed": "There is no parameter 'stauts'. Did you mean 'status'?",
+    "/api/tasks?age=1": "There is no parameter 'age'. Allowed: q, status, profile, session, offset, limit.",
     "/api/tasks?limit=-1": "'offset' and 'limit' are whole numbers from 0 on.",
     "/api/cost?by=age": "'by' is 'age'; allowed: profile, model, day, session.",
 }

@@ -90,6 +90,7 @@ def test_an_export_is_one_file_that_asks_for_nothing(tmp_path, ohm):
     done = ohm("ui", "--export", task_id[:-1])
     assert (done.returncode, done.stdout) == (0, f"Wrote '{task_id}.html'.\n")
     page = (tmp_path / f"{task_id}.html").read_text()
+    assert (tmp_path / f"{task_id}.html").stat().st_mode & 0o077 == 0
     assert not re.search(r"(?:src|href)=[\"']?(?:https?:|/page/)", page)
     assert "default-src 'none'; style-src 'sha256-" in page
     assert "\nimport " not in page

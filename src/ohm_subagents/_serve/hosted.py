@@ -78,11 +78,7 @@ class Hosted:
                     self.fault, self.advice = loaded.err_value.message, loaded.err_value.advice
                     return
                 if kept_requests(engine.store) is None:
-                    self.fault = (
-                        "A server needs a store that other processes read, such as sqlite; subagents.store is "
-                        f"'{engine.assembly.config.subagents.store}'."
-                    )
-                    self.advice = "Set subagents.store to 'sqlite', or open the Ohm without a server."
+                    self.fault, self.advice = _unread(engine.assembly.config.subagents.store)
                     return
                 self.engine = engine
                 self._opened.set()
@@ -162,3 +158,12 @@ class HostedOhms:
         finally:
             if self._hosted.get(key) is hosted:
                 del self._hosted[key]
+
+
+def _unread(store: str) -> tuple[str, str]:
+    """Return the fault of a store that no other process reads, and the advice."""
+    if store == "sqlite":
+        fault = "A server needs a store that other processes read, and its registry of tasks cannot be used here."
+        return fault, "Make its directory writable, or run without a server."
+    fault = f"A server needs a store that other processes read, such as sqlite; subagents.store is '{store}'."
+    return fault, "Set subagents.store to 'sqlite', or run without a server."

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._records import dataclass
 from ohm_subagents.contract.result import Err, Ok, Result
+from ohm_subagents.contract.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -150,7 +151,7 @@ def _fault(entry: str, *, restricts: bool) -> str | None:
     if _ARGUMENT.fullmatch(pattern) is None:
         return (
             f"'{entry}' names no argument; a rule for calls of '{name}' is like '{name}: branch=main', with one of its "
-            "arguments and a pattern for the value"
+            f"arguments and a pattern for the value. {did_you_mean(name, (RULED_TOOL, *PATH_TOOLS))}".rstrip(". ")
         )
     return None
 

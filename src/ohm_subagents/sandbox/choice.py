@@ -39,8 +39,8 @@ def decided(
     if machine.mechanism is None:
         return unheld(sandbox, machine.lacks)
     if Path(os.path.realpath(home)).is_relative_to(workspace):
-        advice = "Start it in a directory of the project."
-        return unheld(sandbox, f'The working directory "{cwd}" holds the home of the user.', advice)
+        home_in_it = f'The working directory "{cwd}" holds the home of the user, which a sandbox keeps private.'
+        return unheld(sandbox, home_in_it, "Start it in a directory of the project.")
     return Ok(
         Box(
             mechanism=machine.mechanism,

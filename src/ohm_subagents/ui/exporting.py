@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,7 +53,8 @@ async def _export(
 
 def _written(page: str, file: Path, *, force: bool) -> int:
     try:
-        with file.open("w" if force else "x", encoding="utf-8") as stream:
+        flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if force else os.O_EXCL)
+        with open(os.open(file, flags, 0o600), "w", encoding="utf-8") as stream:  # noqa: PTH123  private at once
             stream.write(page)
     except FileExistsError:
         complain(f"The file '{file}' exists. Type another name, or --force to replace it.")

@@ -18,6 +18,7 @@ from starlette.routing import Route
 
 from ohm_subagents.commands import serve_app, system_clock
 from ohm_subagents.contract import Category, Err, Ok
+from ohm_subagents.contract.spelling import did_you_mean
 from ohm_subagents.contract.task import Status
 from ohm_subagents.ui.export import exported_page
 from ohm_subagents.ui.files import page_file, started_page
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
     from ohm_subagents.views import CostKey
 
 BodyT = TypeVar("BodyT", bound=BaseModel)
+_PARAMETERS: Final = ("q", "status", "profile", "session", "offset", "limit")
+"""Those of a list of tasks."""
 _STATUSES: Final = frozenset({*get_args(Status), *CONCERNS})
 _STATUS: Final = {Category.NOT_FOUND: 404, Category.VALIDATION: 400}
 _INVALID: Final = "invalid_request"
@@ -131,6 +134,10 @@ class _Answers:
 
     async def tasks(self, request: Request) -> Response:
         asked = request.query_params
+        if strange := {*asked} - {*_PARAMETERS}:
+            name = one_line(min(strange)[:80])
+            meant = did_you_mean(name, _PARAMETERS) or f"Allowed: {', '.join(_PARAMETERS)}."
+            return _invalid(f"There is no parameter '{name}'. {meant}".rstrip())
         statuses = frozenset(one for each in asked.getlist("status") for one in each.split(",") if one)
         if unknown := statuses - _STATUSES:
             allowed = ", ".join(sorted(_STATUSES))

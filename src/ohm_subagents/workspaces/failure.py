@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.contract.errors import ErrorCode, OhmError
@@ -28,9 +29,13 @@ class WorkspaceError(Exception):
 
 def error_of(why: Exception) -> OhmError:
     """Return a failure of this room, or of the system below it, as a value."""
-    return (
-        why if isinstance(why, WorkspaceError) else WorkspaceError(f"The workspace cannot be written: {why}.")
-    ).error
+    if isinstance(why, WorkspaceError):
+        return why.error
+    if not isinstance(why, OSError) or not why.strerror:
+        return WorkspaceError(f"The files cannot be written: {why}.").error
+    named = why.filename2 or why.filename  # of two, the one that is written
+    where = f": '{os.fsdecode(named)}'" if isinstance(named, str | bytes) else ""
+    return WorkspaceError(f"The files cannot be written{where} ({why.strerror}).").error
 
 
 def refuse_much(top: Path, size: int, files: str, advice: str) -> None:

@@ -153,7 +153,7 @@ async def test_a_sandbox_that_is_preferred_and_cannot_be_had_is_told(place: Plac
     envelope = await place.ran(sandbox="preferred")
     assert envelope.output == "read: s3cret"
     told = envelope.diagnostics or []
-    assert [one for one in told if "holds the home of the user. It runs without a sandbox." in one]
+    assert [one for one in told if "which a sandbox keeps private. It runs without a sandbox." in one]
 
 
 async def test_a_sandbox_that_is_required_and_cannot_be_had_starts_no_server(place: Place) -> None:
