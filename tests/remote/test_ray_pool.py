@@ -39,6 +39,8 @@ from ohm_subagents.testing import HERMETIC, EventLog
 
 pytestmark = pytest.mark.anyio
 
+ELSEWHERE = "The runner was lost, and the run goes on at another one, from its last checkpoint."
+
 
 async def test_runs_are_spread_over_the_runners():
     log = EventLog()
@@ -83,6 +85,19 @@ async def test_a_run_goes_on_elsewhere_from_its_checkpoint_where_that_is_asked_f
         assert (await handle.wait()).unwrap().output == "Done: count 30"
         assert [int(word) for word in ohm.task(handle.id).text.split()] == [*range(1, 31)]
         assert "goes on at another one" in ohm.task(handle.id).diagnostics[0].message
+
+
+async def test_a_run_that_goes_on_elsewhere_is_sent_to_no_life_of_a_runner_that_is_over():
+    log = EventLog()
+    async with pool(log, runners=5, onLost="retry") as (ohm, here):
+        handles = [await ohm.start("finder", prompt) for prompt in ("count 30", "hang", "hang", "hang", "hang")]
+        for handle in handles:
+            await log.until(lambda task, event, this=handle.id: task.id == this and isinstance(event, TextDelta))
+        for number in range(1, 5):
+            here.hosted[number].begin_anew()
+        here.hosted[0].dead.set()
+        assert (await handles[0].wait()).unwrap().output == "Done: count 30"
+        assert [each.message for each in ohm.task(handles[0].id).diagnostics] == [ELSEWHERE]
 
 
 @asynccontextmanager

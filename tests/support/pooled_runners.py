@@ -2,6 +2,7 @@
 
 from collections import Counter
 from contextlib import asynccontextmanager
+from functools import partial
 
 import anyio
 from pydantic_core import from_json, to_json
@@ -22,10 +23,15 @@ class Hosted:
     """A runner with a life that may end, and a line that may be cut before: no call gets through from then on."""
 
     def __init__(self, group, backend, capabilities, backend_id, begun, ledger, made_for, services):
-        self.runner = Runner(backend, group, backend_id=backend_id, ledger=ledger)
+        self._made = partial(Runner, backend, group, backend_id=backend_id, ledger=ledger)
+        self.runner = self._made()
         self.dead, self.is_cut = anyio.Event(), anyio.Event()
         self._begun = begun
         self._about = {"capabilities": sorted(capabilities), "digests": made_for, "services": written(services)}
+
+    def begin_anew(self):
+        """Be another life behind the same line; who waits for news of the one before waits in vain."""
+        self.runner = self._made()
 
     async def call(self, method, *frames):
         if self.dead.is_set():

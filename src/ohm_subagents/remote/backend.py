@@ -92,9 +92,12 @@ class RemoteBackend:
         run = SubmittedRun(run_key(request), request, sink, linked.ok_value, self._deposits)
         return await self._ended(run, run.start(carried.ok_value, cancel_s=self._cancel_s), request, sink)
 
-    async def reach(self) -> OhmError | None:
-        """Wait until the runner has said who it is; return the error if it cannot be reached."""
-        linked = await self._linked()
+    async def reach(self, *, anew: bool = False) -> OhmError | None:
+        """Wait until the runner has said who it is; return the error if it cannot be reached.
+
+        With `anew` it is asked also while it has runs: it may be gone with them, and nobody knows yet.
+        """
+        linked = await self._linked(anew=anew)
         return linked.err_value if isinstance(linked, Err) else None
 
     async def running(self) -> int:
@@ -154,11 +157,11 @@ class RemoteBackend:
                 self._knows_more = hello.kept > len(hello.ended)
             return self._knows_more or run_key(request) in self._known
 
-    async def _linked(self) -> Result[Link, OhmError]:
+    async def _linked(self, *, anew: bool = False) -> Result[Link, OhmError]:
         """Return the link to the runner in its present life, or why there is none; all who wait go on together."""
         while True:
             link, asking = self._link, self._asking
-            if link is not None and not link.why_lost and link.quiet_s <= FRESH_S:
+            if not anew and link is not None and not link.why_lost and link.quiet_s <= FRESH_S:
                 return Ok(link)
             if asking is None:
                 asking = self._asking = _Asking()

@@ -131,7 +131,7 @@ class RayBackend:
             request = replace(request, checkpoint=seen.checkpoint or request.checkpoint)
             seen.emit(DiagnosticRaised(diagnostic=Diagnostic(subject="ray", message=_ELSEWHERE)))
             member = await self._placed()
-            result = await self._counted(member, self._run_at(member, request, seen))
+            result = await self._counted(member, self._run_at(member, request, seen, anew=True))
         return result
 
     def _lives(self, request: RunRequest) -> list[RunRequest]:
@@ -175,8 +175,11 @@ class RayBackend:
             self._size.fit(self._running, now=now)
         return result
 
-    async def _run_at(self, member: Member, request: RunRequest, sink: Sink) -> Result[RunOutput, OhmError]:
-        unreachable = await member.remote.reach()
+    async def _run_at(
+        self, member: Member, request: RunRequest, sink: Sink, *, anew: bool = False
+    ) -> Result[RunOutput, OhmError]:
+        """Run it at a runner; with `anew` once that has answered since: a node takes several runners with it."""
+        unreachable = await member.remote.reach(anew=anew)
         about = member.transport.about
         if unreachable is not None or about is None:
             return Err(with_demands(unreachable or _NOBODY, self._options))
