@@ -152,7 +152,7 @@ class Told:
         calls = CALLS[self.task.assignment.profile]
         tool, args, text = calls[number % len(calls)]
         call_id = f"call_{self.task.activity.event_total}"
-        self.tell(ToolStarted(call_id=call_id, tool=tool, args=json.dumps(args)), UsageAdded(usage=Usage(tool_calls=1)))
+        self.tell(ToolStarted(call_id=call_id, tool=tool, args=json.dumps(args)))
         if ends:
             self.tell(ToolEnded(call_id=call_id, tool=tool, status=status, text=text), after_ms=took_ms)
 

@@ -45,7 +45,8 @@ async def test_the_list_tells_what_each_task_does_and_why_one_has_failed(played)
     assert rows[ids["sleeper"]]["last"] == "bash make slow"
     assert rows[ids["lead"]]["last"] == "Waits for 2 of 4 tasks below: 1 asking"
     assert rows[ids["failing"]]["error"] == "The model gave up."
-    assert rows[ids["reader"]]["last"] == "It is cut in _views/answer.py, at a character that a reader can see:"
+    cut = "It is cut in _views/answer.py, at a character that a reader can see: def cut(text: str, limit: int) -> str:"
+    assert rows[ids["reader"]]["last"] == cut
 
 
 async def test_a_success_says_in_one_plain_line_what_it_answered(tmp_path):

@@ -138,3 +138,16 @@ def test_the_first_line_tells_what_a_shared_budget_has_lost_to_requests_without_
     tasks[1] = LiveTask(apply(tasks[1].task, charged, at_ms=1_000))
     (first, *_) = screen_lines(tasks, now_ms=2_000, width=80, height=9, theme=PLAIN)
     assert first.endswith(" · $0.0666 counted for unpriced requests · $0.2500 left")
+
+
+def test_one_that_is_stuck_keeps_its_cost_and_says_on_what_on_a_narrow_screen() -> None:
+    called = ToolStarted(call_id="1", tool="bash", args='{"command": "python -X dev scripts/trace_locks.py"}')
+    used = UsageAdded(usage=Usage(cost_usd=Decimal("0.0123")))
+    stuck = [told(f"Is the lock held across the await? {n}", RunStarted(prompt="p"), used, called) for n in range(3)]
+    lines = screen_lines(
+        [*stuck, *(told(f"{n}", *DONE) for n in range(9))], now_ms=100_000, width=60, height=17, theme=PLAIN
+    )
+    assert [line.split(" · ", 1)[1] for line in lines[1:7:2]] == ["1m 39s · stuck for 1m 39s · $0.0123"] * 3
+    assert [line.strip() for line in lines[2:7:2]] == ["╰── Waits for bash python -X dev scripts/trace_locks.py"] * 3
+    opened = screen_lines([stuck[0]._replace(depth=2)], now_ms=100_000, width=60, height=9, theme=PLAIN)[0]
+    assert opened.endswith(" · stuck for 1m 39s · $0.0123")

@@ -31,8 +31,8 @@ def finished_lines(
 ) -> list[str]:
     """Return the lines of a task: prompt, tool calls, how it ended; without the answer.
 
-    With tasks below it, one line each, below a line of what all of them came to. `waits` are those of its calls for
-    answers (`call_waits`).
+    With tasks below it, one line each, and on a terminal a second one for what a stuck one waits for,
+    below a line of what all of them came to. `waits` are those of its calls for answers (`call_waits`).
     """
     top, *below = with_patience([LiveTask(task, waits=waits), *below], now_ms=system_clock())
     lines = _block(top, below, width, theme)
@@ -91,4 +91,10 @@ def _block(top: LiveTask, below: Sequence[LiveTask], width: int, theme: Theme) -
     now_ms = system_clock()
     with_left = not (below and left_of([top, *below], now_ms=now_ms))  # else the line above tells it
     lines = task_block(top, now_ms=now_ms, width=width, theme=theme, with_left=with_left)
-    return [*lines, *brief_lines(below, now_ms=now_ms, width=width, theme=theme, with_left=with_left)]
+    briefs = brief_lines(below, now_ms=now_ms, width=width, theme=theme, with_left=with_left)
+    for one, brief in zip(below, briefs, strict=True):
+        if is_terminal() and one.concern(now_ms=now_ms) == "stuck":  # in a pipe no line is cut
+            lines += task_block(one, now_ms=now_ms, width=width, height=2, theme=theme, with_left=with_left)
+        else:
+            lines.append(brief)
+    return lines

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 SAID_CHARS: Final = 4_000
 """As much of a text is looked at for a line, or some."""
 _HEADING: Final = re.compile(r" {0,3}#{1,6} ")
+_FENCE: Final = ("```", "~~~")
 _WORD: Final = re.compile(r"\w")
 _MARKED: Final = re.compile(r"(\*\*|`)(?=\S)([^*`]+)(?<=\S)\1")
 """Words that Markdown makes bold, or code."""
@@ -62,7 +63,10 @@ def _first_words(text: str) -> str:
     A heading above it says what the title says; it counts where nothing else is there.
     """
     lines = [line for line in text.split("\n") if _WORD.search(line)]
-    first = next((line for line in lines if not _HEADING.match(line)), lines[0] if lines else "")
+    first, *others = [line for line in lines if not _HEADING.match(line)] or lines[:1] or [""]
+    others = [line for line in others if not line.lstrip().startswith(_FENCE)]
+    if first.rstrip().endswith(":"):  # it leads to what is said
+        first = " ".join([first, *(line.lstrip("#>*-+| \t") for line in others[:1])])
     return one_line(_MARKED.sub(r"\2", first).lstrip("#>*-+ \t"))
 
 

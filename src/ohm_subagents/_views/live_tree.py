@@ -86,8 +86,8 @@ def title_line(
     width = max(MIN_WIDTH, width)
     head = _head(live, now_ms, is_chosen=is_chosen)
     tail = [] if live.task.is_terminal else _facts(live, now_ms, width // 2, with_left=with_left)
-    room = max(_LEAST_TITLE, width - span_cells(head) - span_cells(tail))
-    title = _title(live.task, room, with_kind=with_kind)
+    tail = _whole(tail, width - span_cells(head) - _LEAST_TITLE)
+    title = _fitting_title(live.task, head, tail, width, share=width, with_kind=with_kind)
     return painted([*head, *title, *tail], width, theme)
 
 
@@ -109,8 +109,9 @@ def brief_lines(
     width = max(MIN_WIDTH, width)
     heads = [_head(one, now_ms, is_chosen=one.task.id == chosen) for one in tasks]
     facts = _aligned([_facts(one, now_ms, width // 3, with_left=with_left) for one in tasks])
+    share = max(width * 2 // 5, width // 2 - 6)  # a wide screen has room for both
     named = [
-        [*head, *_fitting_title(one.task, head, numbers, width, with_kind=with_kind)]
+        [*head, *_fitting_title(one.task, head, numbers, width, share=share, with_kind=with_kind)]
         for one, head, numbers in zip(tasks, heads, facts, strict=True)
     ]
     lines: list[str] = []
@@ -122,10 +123,11 @@ def brief_lines(
     return lines
 
 
-def _fitting_title(task: Task, head: list[Span], numbers: list[Span], width: int, *, with_kind: bool) -> list[Span]:
-    """Return the title of a task; shorter, or without its type, where the numbers have no room otherwise."""
-    share = min(max(width * 2 // 5, width // 2 - 6), width - span_cells(numbers))  # a wide screen has room for both
-    room = max(_LEAST_TITLE, share - span_cells(head))
+def _fitting_title(
+    task: Task, head: list[Span], numbers: list[Span], width: int, *, share: int, with_kind: bool
+) -> list[Span]:
+    """Return the title of a task in its share of a line; shorter, or without its type, where the numbers need room."""
+    room = max(_LEAST_TITLE, min(share, width - span_cells(numbers)) - span_cells(head))
     title = _title(task, room, with_kind=with_kind)
     is_too_wide = span_cells([*head, *title, *numbers]) > width
     return _title(task, room, with_kind=False) if is_too_wide else title
@@ -151,9 +153,13 @@ def _as_wide(column: Sequence[list[Span]]) -> list[list[Span]]:
 
 
 def _aligned(facts: Sequence[list[Span]]) -> list[list[Span]]:
-    """Let the times, which come first, end below each other."""
-    most = max((span_cells(spans[:1]) for spans in facts), default=0)
-    return [[(mark, f" · {text[3:]:>{most - 3}}") for mark, text in spans[:1]] + spans[1:] for spans in facts]
+    """Let the times, which come first but of those that are stuck on a narrow screen, end below each other."""
+    timed = [bool(spans) and spans[0][0] == "dim" for spans in facts]
+    most = max((span_cells(spans[:1]) for spans, is_timed in zip(facts, timed, strict=True) if is_timed), default=0)
+    return [
+        [(mark, f" · {text[3:]:>{most - 3}}") for mark, text in spans[:1]] + spans[1:] if is_timed else spans
+        for spans, is_timed in zip(facts, timed, strict=True)
+    ]
 
 
 def _facts(live: LiveTask, now_ms: int, room: int, *, with_left: bool = True) -> list[Span]:

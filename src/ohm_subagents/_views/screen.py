@@ -72,7 +72,7 @@ def screen_lines(
 def _with_trees(tasks: Sequence[LiveTask], room: int, now_ms: int) -> tuple[Sequence[LiveTask], int]:
     """Return the tasks of which a tree is drawn in so many lines more than one each, and how many lines each has.
 
-    Where that is too little for all that go on, it is for those that ask or are stuck, the asking ones first.
+    Where that is too little for all that go on, those that ask or are stuck have one each, the asking ones first.
     """
     active = [one for one in tasks if not one.task.is_terminal]
     if active and room // len(active) > 1:
@@ -80,8 +80,7 @@ def _with_trees(tasks: Sequence[LiveTask], room: int, now_ms: int) -> tuple[Sequ
     amiss = sorted(
         (one for one in active if one.concern(now_ms=now_ms)), key=lambda one: _ORDER.index(_state(one, now_ms))
     )
-    chosen = amiss[: max(0, room // 2)]
-    return chosen, room // max(1, len(chosen))
+    return amiss[: max(0, room)], 1
 
 
 def _blocks(

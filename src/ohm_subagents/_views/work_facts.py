@@ -18,6 +18,7 @@ from ohm_subagents.contract.task import UNAVAILABLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from decimal import Decimal
 
     from ohm_subagents._views.spans import Span
     from ohm_subagents.contract.task import Status, Task
@@ -26,6 +27,8 @@ Concern = Literal["asking", "stuck"]
 CONCERNS: Final[tuple[Concern, ...]] = get_args(Concern)
 CONCERN_MARKS: Final[Mapping[Concern, str]] = MappingProxyType({"asking": "?", "stuck": "!"})
 """One character for each, in place of the one for the status."""
+_NARROW: Final = 24
+"""Cells for numbers, of which there is little room."""
 _QUIET_MS: Final = 30_000
 """A task that has made no progress for so long says so."""
 
@@ -34,13 +37,13 @@ def work_facts(task: Task, *, now_ms: int, room: int, is_patient: bool, with_lef
     """Return what is known of the work in numbers, as much as fits.
 
     First the time, then for how long it is stuck, and the budget that runs out next. One that is queued has not worked
-    yet, so it has no time.
+    yet, so it has no time; nor has one that is stuck, where there is little room.
     """
     usage = task.activity.tree_usage
     tokens = usage.input_tokens + usage.output_tokens
     texts = _todos(task)
     unpriced = [*filter(None, [unpriced_text(task)])]
-    texts += unpriced if usage.cost_usd is None else [cost_text(usage.cost_usd)]
+    texts += unpriced if usage.cost_usd is None else [_cost(task, usage.cost_usd, room)]
     left = [] if task.is_terminal or not with_left else left_spans([task], at_ms=now_ms)
     scarce = [span for span in left[:1] if span[0] == "warning"]
     texts += [text for _, text in left[len(scarce) :]]
@@ -49,8 +52,8 @@ def work_facts(task: Task, *, now_ms: int, room: int, is_patient: bool, with_lef
     texts += [counted(usage.tool_calls, "tool")] if usage.tool_calls and not quiet else []
     texts += [f"{tokens:,} tokens"] if tokens else []
     texts += [one_line(f"{task.route.provider}/{task.route.model}")] if task.route.model != UNAVAILABLE else []
-    is_queued = task.status == "queued"
-    spans: list[Span] = [] if is_queued else [("dim", f" · {clock_text(elapsed_ms(task, now_ms=now_ms))}")]
+    is_timeless = task.status == "queued" or (quiet and room < _NARROW)
+    spans: list[Span] = [] if is_timeless else [("dim", f" · {clock_text(elapsed_ms(task, now_ms=now_ms))}")]
     amiss: list[Span] = [("warning", f" · stuck for {clock_text(quiet)}")] if quiet else []
     amiss += [(mark, f" · {text}") for mark, text in scarce]
     spans += amiss
@@ -60,6 +63,12 @@ def work_facts(task: Task, *, now_ms: int, room: int, is_patient: bool, with_lef
             break
         spans.append(("dim", f" · {text}"))
     return spans
+
+
+def _cost(task: Task, cost_usd: Decimal, room: int) -> str:
+    """Write the cost of a task with all below it, and say so where there is some room."""
+    has_below = task.activity.tree_usage is not task.activity.usage
+    return cost_text(cost_usd) + (" with below" if has_below and room >= _NARROW else "")
 
 
 def quiet_ms(task: Task, *, now_ms: int) -> int:

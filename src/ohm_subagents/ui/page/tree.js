@@ -7,6 +7,7 @@ import { counted, elapsed, fewTokens, stateOf } from "./words.js";
 
 const DEEPEST = 6;
 const FEW = 5, FEW_AROUND = 3;
+const AMISS = new Set(["failed", "asking", "stuck"]);
 
 export class Tree {
   /** `chosen(id)` is called with the task that somebody chooses. */
@@ -61,15 +62,18 @@ export class Tree {
     (alone ? this.head : this.ruler).prepend(this.key);
   }
 
-  /** Show all rows; on a narrow page, which scrolls as a whole, a few around the chosen one until somebody wants more. */
+  /**
+   * Show all rows; on a narrow page, which scrolls as a whole, a few until somebody wants more: the chosen one, below the
+   * top those that need somebody, and its neighbours.
+   */
   place() {
-    const at = this.tree.findIndex((row) => row.id === this.id);
-    const few = this.tree[at]?.depth ? FEW_AROUND : FEW;
-    const most = narrow.matches && !this.isWhole ? few : this.tree.length;
-    const last = this.tree.length - most;
-    this.first = Math.max(0, Math.min(at - 1, last));
-    this.shown = this.tree.slice(this.first, this.first + most);
-    this.all.hidden = last <= 0;
+    const at = this.tree.findIndex((row) => row.id === this.id), isBelow = this.tree[at]?.depth > 0;
+    const most = narrow.matches && !this.isWhole ? (isBelow ? FEW_AROUND : FEW) : this.tree.length;
+    const rank = (row, place) => (place === at ? 0 : !isBelow && AMISS.has(stateOf(row)) ? 1 : 1 + Math.abs(place - at));
+    const wanted = this.tree.map((row, place) => [rank(row, place), place]).sort(([one], [other]) => one - other);
+    this.places = wanted.slice(0, most).map(([, place]) => place).sort((one, other) => one - other);
+    this.shown = this.places.map((place) => this.tree[place]);
+    this.all.hidden = most >= this.tree.length;
     this.all.textContent = `Show all ${this.tree.length} tasks`;
     this.element.style.setProperty("--tasks", this.shown.length);
     this.scroller.refresh(this.shown.length);
@@ -102,7 +106,7 @@ export class Tree {
     return node("div", {
       class: `row ${row.status}${chosen ? " chosen" : ""}`, role: "treeitem", "data-task": row.id,
       "aria-level": row.depth + 1, "aria-selected": String(chosen), tabindex: chosen ? "0" : "-1",
-      "aria-setsize": this.tree.length, "aria-posinset": this.first + index + 1,
+      "aria-setsize": this.tree.length, "aria-posinset": this.places[index] + 1,
       "--depth": Math.min(row.depth, DEEPEST),
     },
     node("div", { class: "node" },
