@@ -506,6 +506,7 @@ def test_the_answer_of_a_task_that_did_much_is_one_click_away(chromium, see, tmp
         page = opened(chromium, address, viewport=size)
         answer, to_it = page.get_by_text("All is documented.").last, page.get_by_role("button", name="Answer ↓")
         page.goto(f"{address.split('/?')[0]}/tasks/{much}")
+        see(page.locator(".start")).to_be_visible()
         strip, pane = (page.locator(each).bounding_box() for each in (".start", ".pane"))
         assert (strip["width"], strip["height"] < 110) == (pane["width"], True)
         assert strip["y"] + strip["height"] < pane["y"]
