@@ -117,6 +117,11 @@ async def test_when_a_server_is_killed_its_requests_wait_and_the_next_one_asks_a
     assert settled.outcome.kind == "succeeded"
 
 
+async def lost(handle):
+    """Wait until the connection of its program is gone."""
+    assert (await handle.wait()).unwrap_err().code == ErrorCode.SERVER_UNREACHABLE
+
+
 @pytest.mark.slow
 @one_loop
 @pytest.mark.usefixtures("runner")
@@ -125,7 +130,9 @@ async def test_a_server_that_is_stopped_leaves_its_tasks_to_the_next(desk, servi
         with serving():
             handle = await ohm.start("finder", "500")
             await text_of(handle)
-            assert (await ask_server(desk.socket, stops=True)).unwrap().tasks == 1
+            async with anyio.create_task_group() as group:
+                group.start_soon(lost, handle)  # until then, a command may be on its way to the server that ends
+                assert (await ask_server(desk.socket, stops=True)).unwrap().tasks == 1
         with serving():
             envelope = (await handle.wait()).unwrap()
     assert numbers(envelope.output) == [*range(1, 501)]
