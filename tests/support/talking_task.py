@@ -41,6 +41,8 @@ async def main(folder):
         number = 60
         while await to_thread.run_sync(sys.stdin.readline, abandon_on_cancel=True):
             await tell(*said(number))
+            sys.stdout.write(f"{number}\n")
+            sys.stdout.flush()
             number += 1
 
 

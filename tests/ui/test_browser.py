@@ -420,6 +420,23 @@ def test_what_a_task_says_is_followed_from_its_newest_end_until_the_reader_scrol
         assert page.faults == []
 
 
+def test_what_happens_between_the_first_reading_and_the_first_event_is_shown_too(chromium, see, tmp_path):
+    with forked(talking_task.__file__, f"{tmp_path}") as keeper, page_server(tmp_path) as address:
+        page, listening = opened(chromium, address), []
+
+        def hold(route):
+            listening.append(route)
+
+        page.route("**/api/stream**", hold)
+        page.goto(f"{address.split('/?')[0]}/tasks/{keeper.stdout.readline().strip()}")
+        transcript = page.get_by_role("region", name="Transcript")
+        see(transcript.get_by_text("Now module 59.")).to_be_attached()
+        keeper.stdin.write("on\n")
+        assert keeper.stdout.readline() == "60\n"
+        listening[-1].continue_()
+        see(transcript.get_by_text("Now module 60.")).to_be_attached()
+
+
 def test_a_follow_up_to_a_settled_task_says_so_and_leads_to_it(chromium, see, tmp_path):
     async def seed():
         async with ui_scene.opened(tmp_path) as ohm:

@@ -8,7 +8,7 @@ const LONGEST_MS = 8_000;
 /** Follow the events until the function that is returned is called. */
 export function follow(task, { changed, connected }) {
   if (exported) return () => {};
-  let source, again, server, delay = FIRST_MS, lost = false;
+  let source, again, delay = FIRST_MS;
   const open = () => {
     source = new EventSource(`/api/stream${task ? `?task=${encodeURIComponent(task)}` : ""}`);
     source.onopen = () => {
@@ -16,14 +16,11 @@ export function follow(task, { changed, connected }) {
       connected(true);
     };
     source.addEventListener("hello", (event) => {
-      const hello = JSON.parse(event.data);
-      setClock(hello.now_ms);
-      if (lost || (server && server !== hello.server)) changed("all", {});
-      [server, lost] = [hello.server, false];
+      setClock(JSON.parse(event.data).now_ms);
+      changed("all", {}); // what was read before may be older than what is told from now on
     });
     source.onerror = () => {
       source.close();
-      lost = true;
       connected(false);
       again = setTimeout(open, delay);
       delay = Math.min(delay * 2, LONGEST_MS);
