@@ -28,7 +28,9 @@ CONCERNS: Final[tuple[Concern, ...]] = get_args(Concern)
 CONCERN_MARKS: Final[Mapping[Concern, str]] = MappingProxyType({"asking": "?", "stuck": "!"})
 """One character for each, in place of the one for the status."""
 _NARROW: Final = 24
-"""Cells for numbers, of which there is little room."""
+"""Cells for numbers: with fewer there is little room."""
+_WIDE: Final = 32
+"""Cells for numbers: with as many there is room for words."""
 _QUIET_MS: Final = 30_000
 """A task that has made no progress for so long says so."""
 
@@ -68,7 +70,7 @@ def work_facts(task: Task, *, now_ms: int, room: int, is_patient: bool, with_lef
 def _cost(task: Task, cost_usd: Decimal, room: int) -> str:
     """Write the cost of a task with all below it, and say so where there is some room."""
     has_below = task.activity.tree_usage is not task.activity.usage
-    return cost_text(cost_usd) + (" with below" if has_below and room >= _NARROW else "")
+    return cost_text(cost_usd) + (" with below" if has_below and room >= _WIDE else "")
 
 
 def quiet_ms(task: Task, *, now_ms: int) -> int:
