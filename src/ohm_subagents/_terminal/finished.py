@@ -9,7 +9,7 @@ from ohm_subagents._app.sources import system_clock
 from ohm_subagents._terminal.terminal import is_terminal, print_prose, print_styled, print_text, width
 from ohm_subagents._views.answer import said_last
 from ohm_subagents._views.live_task import LiveTask, with_patience
-from ohm_subagents._views.live_tree import brief_lines, task_block, title_line
+from ohm_subagents._views.live_tree import brief_lines, failure_below, task_block, title_line
 from ohm_subagents._views.screen import left_of, sum_line
 from ohm_subagents._views.theme import PLAIN
 
@@ -97,4 +97,5 @@ def _block(top: LiveTask, below: Sequence[LiveTask], width: int, theme: Theme) -
             lines += task_block(one, now_ms=now_ms, width=width, height=2, theme=theme, with_left=with_left)
         else:
             lines.append(brief)
+            lines += failure_below(one, now_ms=now_ms, width=width, theme=theme) if is_terminal() else []
     return lines

@@ -123,6 +123,14 @@ def brief_lines(
     return lines
 
 
+def failure_below(live: LiveTask, *, now_ms: int, width: int, theme: Theme) -> list[str]:
+    """Draw why a task has failed, to be put below its line; nothing for any other."""
+    if live.task.status != "failed":
+        return []
+    why = [("dim", "  " * live.depth + LAST), *doing_line(live, now_ms=now_ms)]
+    return [painted(why, max(MIN_WIDTH, width), theme)]
+
+
 def _fitting_title(
     task: Task, head: list[Span], numbers: list[Span], width: int, *, share: int, with_kind: bool
 ) -> list[Span]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from ohm_subagents._views.account import UNPRICED
 from ohm_subagents._views.budget_left import left_spans
 from ohm_subagents._views.live_task import with_patience
-from ohm_subagents._views.live_tree import brief_lines, task_block
+from ohm_subagents._views.live_tree import brief_lines, failure_below, task_block
 from ohm_subagents._views.quantities import clock_text, cost_text, usage_parts
 from ohm_subagents._views.spans import painted, stacked
 from ohm_subagents._views.task_texts import STATUS_TOKENS, UPDATED
@@ -60,8 +60,11 @@ def screen_lines(
     draw = partial(task_block, now_ms=now_ms, width=width, theme=theme, with_kind=with_kind, with_left=with_left)
     room = height - 1 - len(others) - (len(shown) < len(tasks))
     blocks = _blocks([one for one in shown if one.task.id in trees], 1 + spare, room, chosen, draw)
+    free = room - sum(map(len, blocks.values()))
     for one in shown:
         lines += blocks.get(one.task.id) or [brief[one.task.id]]
+        if free > 0 and (below := failure_below(one, now_ms=now_ms, width=width, theme=theme)):
+            lines, free = lines + below, free - 1
     seen = {one.task.id for one in shown}
     if rest := [one for one in tasks if one.task.id not in seen]:
         told = ", ".join(text for _, text in _counted(rest, now_ms))
