@@ -5,9 +5,9 @@ import os
 
 import pytest
 from git_trees import fingerprint, write
-from plain_trees import environment, files, filled
+from plain_trees import environment, files
 
-from ohm_subagents.workspaces import Landings, parts, workspaces_of
+from ohm_subagents.workspaces import Landings, workspaces_of
 
 pytestmark = pytest.mark.anyio
 
@@ -16,18 +16,6 @@ pytestmark = pytest.mark.anyio
 def anyio_backend():
     """In real time, in which files are copied."""
     return "asyncio"
-
-
-@pytest.fixture(params=["with git", "without git"])
-def env(request, tmp_path):
-    return environment(tmp_path, has_git=request.param == "with git")
-
-
-@pytest.fixture
-def parent(tmp_path, monkeypatch):
-    monkeypatch.setattr(parts, "SMALLEST_PART", 3)
-    monkeypatch.setattr(parts, "PROCESSES", 3)
-    return filled(tmp_path / "parent")
 
 
 def kept(tmp_path, *patterns):

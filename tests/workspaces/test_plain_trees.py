@@ -10,9 +10,9 @@ import full_plain_disk
 import plain_owner
 import pytest
 from git_trees import fingerprint, git, write
-from plain_trees import environment, files, filled
+from plain_trees import environment, files
 
-from ohm_subagents.workspaces import Landings, packed_files, packing, parts, workspaces_of
+from ohm_subagents.workspaces import Landings, packed_files, packing, workspaces_of
 
 pytestmark = pytest.mark.anyio
 
@@ -21,18 +21,6 @@ pytestmark = pytest.mark.anyio
 def anyio_backend():
     """In real time, in which files are copied."""
     return "asyncio"
-
-
-@pytest.fixture(params=["with git", "without git"])
-def env(request, tmp_path):
-    return environment(tmp_path, has_git=request.param == "with git")
-
-
-@pytest.fixture
-def parent(tmp_path, monkeypatch):
-    monkeypatch.setattr(parts, "SMALLEST_PART", 3)
-    monkeypatch.setattr(parts, "PROCESSES", 3)
-    return filled(tmp_path / "parent")
 
 
 def put_back(file, text):
