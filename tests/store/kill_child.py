@@ -1,7 +1,7 @@
 """A process that runs tasks on a scripted backend until somebody kills it; prints the id and answer of each.
 
 `python kill_child.py <directory> [<step> <count>]`: at the count-th time that the writer reaches a step (`before
-transaction`, `before commit`, `after commit`) the process kills itself.
+transaction`, `before commit`, `after commit`) the process kills itself. One task, the first, works until then.
 """
 
 import os
@@ -31,6 +31,7 @@ WORK = (
     Checkpointed(state='["a conversation"]'),
     *(TextDelta(text=f" {number}") for number in range(20)),
 )
+ENDLESS = "work until the process is killed"
 
 
 def answer(task_id):
@@ -39,6 +40,8 @@ def answer(task_id):
 
 class Answering(ScriptedBackend):
     async def run(self, request, sink):
+        if request.prompt == ENDLESS:
+            await anyio.sleep_forever()
         await super().run(request, sink)
         from ohm_subagents.contract import Ok
         from ohm_subagents.plugin import RunOutput
@@ -80,6 +83,9 @@ async def main(directory, fault_point):
                 await store.flush()
                 say("answered", handle.id)
 
+        endless = await ohm.start("finder", ENDLESS)
+        await store.flush()
+        say("accepted", endless.id)
         for _ in range(4):
             group.start_soon(work)
 
