@@ -68,13 +68,8 @@ def test_tasks_are_listed_newest_first(ohm) -> None:
     ohm("run", "finder", "fail", "--backend", "stage")
     ohm("run", "finder", "Wo ist\n世界?", "--backend", "none")
     newest, oldest = listed(ohm)
-    assert (newest[0], newest[2], newest[3], newest[4], newest[7]) == (
-        "✓",
-        "Wo ist",
-        "succeeded",
-        None,
-        "subagent: finder",
-    )
+    assert (newest[0], newest[2], newest[3], newest[4]) == ("✓", "Wo ist", "succeeded", None)
+    assert newest[7].startswith("subagent: finder · description: Wo ist · prompt: Wo ist")
     assert (oldest[0], oldest[2], oldest[3], oldest[7]) == ("✕", "fail", "failed", "It broke. · 1 tool call")
 
 

@@ -76,7 +76,7 @@ async def test_one_that_was_cancelled_says_how_far_it_came(played):
     await ohm.handle(ids["asker"]).cancel()
     rows = {row["id"]: row for row in (await got(client, "/api/tasks", status="cancelled"))["tasks"]}
     assert rows[ids["sleeper"]]["last"] == "Cancelled after 1 tool call: I look at the long way round"
-    assert rows[ids["asker"]]["last"] == "Cancelled after 1 tool call"
+    assert rows[ids["asker"]]["last"] == "Cancelled after 1 tool call: It was cancelled by a program."
 
 
 async def test_filters_choose_and_a_page_is_a_part(played):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from itertools import chain, pairwise, starmap, takewhile
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.call_rows import call_row, seen_calls
 from ohm_subagents._views.cells import one_line
 from ohm_subagents._views.live_task import LiveTask
+from ohm_subagents._views.spans import BETWEEN
 from ohm_subagents._views.task_texts import failure_line
 from ohm_subagents._views.tree import SPINNER
 from ohm_subagents._views.waits import asked_lines, awaited_text, below_line, wait_lines
+from ohm_subagents.contract.outcome import Cancelled
 
 if TYPE_CHECKING:
     from ohm_subagents._views.live_task import Awaited
@@ -21,6 +24,11 @@ SAID_CHARS: Final = 4_000
 """As much of a text is looked at for a line, or some."""
 _HEADING: Final = re.compile(r" {0,3}#{1,6} ")
 _FENCE: Final = ("```", "~~~")
+_ITEM: Final = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
+"""The beginning of an item of a list."""
+_WRAPPED: Final = 40
+"""A line of so many characters may have been broken within a sentence."""
+_ENDS: Final = ".!?,;"
 _WORD: Final = re.compile(r"\w")
 _MARKED: Final = re.compile(r"(\*\*|`)(?=\S)([^*`]+)(?<=\S)\1")
 """Words that Markdown makes bold, or code."""
@@ -44,7 +52,8 @@ def doing_line(live: LiveTask, *, now_ms: int) -> list[Span]:
         if task.error:
             return [("error", one_line(failure_line(task.error)[:SAID_CHARS].split("\n", 1)[0]))]
         output = task.output[:SAID_CHARS]
-        return [("dim", _first_words(output) if output.strip() else _newest_words(task.text.strip()[-SAID_CHARS:]))]
+        said = _first_paragraph(output) if output.strip() else _newest_words(task.text.strip()[-SAID_CHARS:])
+        return [("dim", said or _why_cancelled(task))]
     waiting = wait_lines(task) or [*filter(None, [below_line(live)])]
     if waiting:
         return waiting[0]
@@ -57,17 +66,50 @@ def doing_line(live: LiveTask, *, now_ms: int) -> list[Span]:
     return [("dim", words or "Working...")]
 
 
-def _first_words(text: str) -> str:
-    """Return the first line that has a word in it, without the marks of Markdown before it and around its words.
+def _why_cancelled(task: Task) -> str:
+    ended = task.runs[-1].outcome if task.runs else None
+    return one_line(ended.reason[:SAID_CHARS]) if isinstance(ended, Cancelled) else ""
 
-    A heading above it says what the title says; it counts where nothing else is there.
+
+def _first_paragraph(text: str) -> str:
+    """Return the first paragraph on one line, without the marks of Markdown before its lines and around its words.
+
+    A heading above it says what the title says; it counts where nothing else is there. One that ends with a colon leads
+    to the next, which is told too.
     """
-    lines = [line for line in text.split("\n") if _WORD.search(line)]
-    first, *others = [line for line in lines if not _HEADING.match(line)] or lines[:1] or [""]
-    others = [line for line in others if not line.lstrip().startswith(_FENCE)]
-    if first.rstrip().endswith(":"):  # it leads to what is said
-        first = " ".join([first, *(line.lstrip("#>*-+| \t") for line in others[:1])])
-    return one_line(_MARKED.sub(r"\2", first).lstrip("#>*-+ \t"))
+    lines = text.split("\n")
+    worded = [at for at, line in enumerate(lines) if _WORD.search(line) and not _is_fence(line)]
+    first = next((at for at in worded if not _HEADING.match(lines[at])), None)
+    if first is None:
+        return _unmarked(lines[worded[0]]) if worded else ""
+    told = [*takewhile(_goes_on, lines[first:])]
+    if told[-1].rstrip().endswith(":"):
+        rest = lines[first + len(told) :]
+        blank = [*takewhile(lambda line: _is_fence(line) or not _WORD.search(line), rest)]
+        more = [*takewhile(_goes_on, rest[len(blank) :])]
+        told += more[:1] if any(map(_is_fence, blank)) else more  # one line of code tells which it is
+    between = chain([""], starmap(_between, pairwise(told)))
+    return "".join(f"{mark}{_unmarked(line)}" for mark, line in zip(between, told, strict=True))
+
+
+def _is_fence(line: str) -> bool:
+    return line.lstrip().startswith(_FENCE)
+
+
+def _goes_on(line: str) -> bool:
+    return bool(_WORD.search(line)) and not _HEADING.match(line) and not _is_fence(line)
+
+
+def _between(line: str, after: str) -> str:
+    """Return what stands between two lines that are put side by side: a sign, unless the first goes on or has ended."""
+    ended = line.rstrip()
+    if ended.endswith(":") or not (_ITEM.match(after) or (len(line) < _WRAPPED and ended[-1] not in _ENDS)):
+        return " "
+    return BETWEEN
+
+
+def _unmarked(line: str) -> str:
+    return one_line(_MARKED.sub(r"\2", line).lstrip("#>*-+| \t"))
 
 
 def _newest_words(text: str) -> str:

@@ -75,8 +75,8 @@ class Work(TypedDict):
     """The reason of its failure, in one line; empty unless it failed."""
     last: str
     """One line: what it asks, its newest tool call, or the end of what it says; what it waits for, while it is stuck,
-    queued, or waits for tasks of its own; of one that has succeeded the first line of its answer, of one that
-    was cancelled how far it came, of a failed one its summary."""
+    queued, or waits for tasks of its own; of one that has succeeded the first paragraph of its answer, of one
+    that was cancelled how far it came, of a failed one its summary."""
     progress_ms: int | None
     """The time of its newest progress, or of its start; None unless it runs and waits neither for a slot nor for a task
     of its own. One whose progress is long ago is stuck."""

@@ -61,8 +61,8 @@ def _cancelled_words(task: Task) -> str:
 def last_words(task: Task, spans: list[Span]) -> str:
     """Return on one line what a task does: what it waits for, its open tool call, or the end of what it says.
 
-    Of one that has succeeded, the first line of its answer; of one that was cancelled, how far it came; of a failed
-    one, its summary.
+    Of one that has succeeded, the first paragraph of its answer; of one that was cancelled, how far it came; of a
+    failed one, its summary.
     """
     if task.status == "cancelled":
         return _cancelled_words(task)
