@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         used_text,
     )
     from ohm_subagents._views.answer import assistant_text, said_last
+    from ohm_subagents._views.brief_rows import brief_lines
     from ohm_subagents._views.call_line import call_line
     from ohm_subagents._views.call_waits import CallWait, call_waits
     from ohm_subagents._views.cells import cells, fit, one_line, preview_lines, printable, printable_json, wrap, wrapped
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from ohm_subagents._views.hearing import Hearing, Unheard, unheard
     from ohm_subagents._views.listing import launch_fact_lines, task_fact_lines, task_list_lines
     from ohm_subagents._views.live_task import Awaited, LiveTask, awaited_tasks, patient_tasks
-    from ohm_subagents._views.live_tree import brief_lines, task_block
+    from ohm_subagents._views.live_tree import task_block
     from ohm_subagents._views.messages import Message, MessageLog, arguments_in, calls_of, messages_of, text_of
     from ohm_subagents._views.model_text import task_text
     from ohm_subagents._views.quantities import age_text, clock_text, cost_text, duration_text, instant_text
@@ -180,7 +181,8 @@ __getattr__, __dir__ = lazy_names(
         "_views.hearing": "Hearing Unheard unheard",
         "_views.listing": "launch_fact_lines task_fact_lines task_list_lines",
         "_views.live_task": "Awaited LiveTask awaited_tasks patient_tasks",
-        "_views.live_tree": "brief_lines task_block",
+        "_views.brief_rows": "brief_lines",
+        "_views.live_tree": "task_block",
         "_views.messages": "Message MessageLog arguments_in calls_of messages_of text_of",
         "_views.model_text": "task_text",
         "_views.quantities": "age_text clock_text cost_text duration_text instant_text",

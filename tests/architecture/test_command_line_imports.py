@@ -63,6 +63,7 @@ UNUSED = {
     "ohm_subagents._app.sync",
     "ohm_subagents._orchestrator.run.routed",
     "ohm_subagents._views.framed_text",
+    "ohm_subagents._views.brief_rows",
     "ohm_subagents._views.live_tree",
     "ohm_subagents._terminal.board",
     "ohm_subagents._terminal.keys",

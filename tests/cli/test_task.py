@@ -78,7 +78,7 @@ async def test_on_a_terminal_the_question_of_a_child_is_below_the_tree_with_the_
     facts, _, tree = screen.text.partition("\n\n")
     assert facts.startswith("task          task_lead\n")
     assert max(map(len, screen.text.splitlines())) <= 80
-    assert " · Asks: Which of the two" in tree
+    assert "  ╰── Asks: Which of the two" in tree
     assert tree.endswith(" or three is it?\n  1) 2.4.1\n  2) 3.0.0\n  Answer it with: ohm answer req_1 text '…'\n")
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._app.sources import system_clock
 from ohm_subagents._terminal.terminal import is_terminal, print_prose, print_styled, print_text, width
 from ohm_subagents._views.answer import said_last
+from ohm_subagents._views.brief_rows import brief_blocks
 from ohm_subagents._views.live_task import LiveTask, with_patience
-from ohm_subagents._views.live_tree import brief_lines, failure_below, task_block, title_line
+from ohm_subagents._views.live_tree import WHOLE, task_block
 from ohm_subagents._views.screen import left_of, sum_line
 from ohm_subagents._views.theme import PLAIN
+from ohm_subagents._views.titles import title_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     from ohm_subagents._views.call_waits import CallWait
     from ohm_subagents._views.theme import Theme
     from ohm_subagents.contract import Task, TaskId
+
+_MOST_SAID: Final = 3
+"""Lines of what one of several tasks answered, or why it failed."""
 
 
 def finished_lines(
@@ -31,8 +36,9 @@ def finished_lines(
 ) -> list[str]:
     """Return the lines of a task: prompt, tool calls, how it ended; without the answer.
 
-    With tasks below it, one line each, and on a terminal a second one for what a stuck one waits for,
-    below a line of what all of them came to. `waits` are those of its calls for answers (`call_waits`).
+    With tasks below it, one line each, and where that is too narrow for what one answered, why it failed or what it
+    waits for, up to three more; below a line of what all of them came to. `waits` are those of its calls for answers
+    (`call_waits`).
     """
     top, *below = with_patience([LiveTask(task, waits=waits), *below], now_ms=system_clock())
     lines = _block(top, below, width, theme)
@@ -91,11 +97,7 @@ def _block(top: LiveTask, below: Sequence[LiveTask], width: int, theme: Theme) -
     now_ms = system_clock()
     with_left = not (below and left_of([top, *below], now_ms=now_ms))  # else the line above tells it
     lines = task_block(top, now_ms=now_ms, width=width, theme=theme, with_left=with_left)
-    briefs = brief_lines(below, now_ms=now_ms, width=width, theme=theme, with_left=with_left)
-    for one, brief in zip(below, briefs, strict=True):
-        if is_terminal() and one.concern(now_ms=now_ms) == "stuck":  # in a pipe no line is cut
-            lines += task_block(one, now_ms=now_ms, width=width, height=2, theme=theme, with_left=with_left)
-        else:
-            lines.append(brief)
-            lines += failure_below(one, now_ms=now_ms, width=width, theme=theme) if is_terminal() else []
-    return lines
+    rows = brief_blocks(
+        below, free=WHOLE, most=_MOST_SAID, now_ms=now_ms, width=width, theme=theme, with_left=with_left
+    )
+    return [*lines, *(line for row in rows for line in row)]

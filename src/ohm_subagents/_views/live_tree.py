@@ -6,20 +6,18 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.call_rows import call_row, change_rows, seen_calls
-from ohm_subagents._views.cells import cells, fit, last_lines, one_line, printable, wrapped
-from ohm_subagents._views.doing import SAID_CHARS, doing_line, said_end
+from ohm_subagents._views.cells import fit, last_lines, one_line, printable, wrapped
+from ohm_subagents._views.doing import SAID_CHARS, said_end
 from ohm_subagents._views.quantities import counted, duration_text, usage_parts
-from ohm_subagents._views.spans import BETWEEN, Span, painted, span_cells
-from ohm_subagents._views.task_texts import STATUS_TOKENS, UPDATED, elapsed_ms, task_title
+from ohm_subagents._views.spans import Span, painted, span_cells
+from ohm_subagents._views.task_texts import STATUS_TOKENS, UPDATED, elapsed_ms
+from ohm_subagents._views.titles import asked_again, title_line
 from ohm_subagents._views.tree import BLANK, BRANCH, DOWN, LAST, MIN_WIDTH, PREFIX
 from ohm_subagents._views.verification import verified_line
 from ohm_subagents._views.waits import asked_lines, awaited_text, below_line, wait_lines
-from ohm_subagents._views.work_facts import state_mark, work_facts
 from ohm_subagents.contract.task import UNAVAILABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ohm_subagents._views.live_task import LiveTask
     from ohm_subagents._views.theme import Theme
     from ohm_subagents.contract.task import Task
@@ -33,11 +31,7 @@ _SAID_LINES: Final = 8
 _MOST_ROWS: Final = 20
 _MOST_NOTES: Final = 2
 _CHANGED_LINES: Final = 8
-_LEAST_TITLE: Final = 12
-_LEAST_SAID: Final = 6
-"""Cells with less room than that are left empty, so that no number seems to be cut."""
 _PARAGRAPHS: Final = re.compile(r"\n\s*\n")
-_FOLLOW_UP: Final = " (follow-up)"
 
 
 def task_block(
@@ -62,7 +56,7 @@ def task_block(
     room = height - 1 - len(last)
     told = {"is_chosen": is_chosen, "with_kind": with_kind, "with_left": with_left}
     title = title_line(live, now_ms=now_ms, width=width, theme=theme, **told)
-    prompt = [] if _asked_again(live.task) in title else _prompt(live.task, inner, min(_PROMPT_LINES, room // 3))
+    prompt = [] if asked_again(live.task) in title else _prompt(live.task, inner, min(_PROMPT_LINES, room // 3))
     blocks = [*([prompt] if prompt else []), *_rows(live, now_ms, room - len(prompt)), last]
     lines = [title]
     for number, block in enumerate(blocks, 1):
@@ -70,136 +64,6 @@ def task_block(
         for at, line in enumerate(block):
             lines.append(painted([("dim", indent + (following if at else first)), *line], width, theme))
     return lines
-
-
-def title_line(
-    live: LiveTask,
-    *,
-    now_ms: int,
-    width: int,
-    theme: Theme,
-    is_chosen: bool = False,
-    with_kind: bool = True,
-    with_left: bool = True,
-) -> str:
-    """Draw the title of a task; while it works with its time, tool calls, tokens, cost and what is left."""
-    width = max(MIN_WIDTH, width)
-    head = _head(live, now_ms, is_chosen=is_chosen)
-    tail = [] if live.task.is_terminal else _facts(live, now_ms, width // 2, with_left=with_left)
-    tail = _whole(tail, width - span_cells(head) - _LEAST_TITLE)
-    title = _fitting_title(live.task, head, tail, width, share=width, with_kind=with_kind)
-    return painted([*head, *title, *tail], width, theme)
-
-
-def brief_lines(
-    tasks: Sequence[LiveTask],
-    *,
-    now_ms: int,
-    width: int,
-    theme: Theme,
-    chosen: str | None = None,
-    with_kind: bool = True,
-    with_left: bool = True,
-) -> list[str]:
-    """Draw tasks in a line each: the title and the time below each other, other numbers, and what each does or said.
-
-    `chosen` is the id of the task that is marked. Without `with_kind` no line tells a type, where all have the same;
-    without `with_left` none what is left, where all share that.
-    """
-    width = max(MIN_WIDTH, width)
-    heads = [_head(one, now_ms, is_chosen=one.task.id == chosen) for one in tasks]
-    facts = _aligned([_facts(one, now_ms, width // 3, with_left=with_left) for one in tasks])
-    share = max(width * 2 // 5, width // 2 - 6)  # a wide screen has room for both
-    named = [
-        [*head, *_fitting_title(one.task, head, numbers, width, share=share, with_kind=with_kind)]
-        for one, head, numbers in zip(tasks, heads, facts, strict=True)
-    ]
-    lines: list[str] = []
-    for one, cell, numbers in zip(tasks, _as_wide(named), facts, strict=True):
-        head = [*cell, *_whole(numbers, width - span_cells(cell))]
-        room = width - span_cells(head) - cells(BETWEEN)
-        said = [("dim", BETWEEN), *_briefly(one, now_ms, room)] if room >= _LEAST_SAID else []
-        lines.append(painted([*head, *said], width, theme))
-    return lines
-
-
-def failure_below(live: LiveTask, *, now_ms: int, width: int, theme: Theme) -> list[str]:
-    """Draw why a task has failed, to be put below its line; nothing for any other."""
-    if live.task.status != "failed":
-        return []
-    why = [("dim", "  " * live.depth + LAST), *doing_line(live, now_ms=now_ms)]
-    return [painted(why, max(MIN_WIDTH, width), theme)]
-
-
-def _fitting_title(
-    task: Task, head: list[Span], numbers: list[Span], width: int, *, share: int, with_kind: bool
-) -> list[Span]:
-    """Return the title of a task in its share of a line; shorter, or without its type, where the numbers need room."""
-    room = max(_LEAST_TITLE, min(share, width - span_cells(numbers)) - span_cells(head))
-    title = _title(task, room, with_kind=with_kind)
-    is_too_wide = span_cells([*head, *title, *numbers]) > width
-    return _title(task, room, with_kind=False) if is_too_wide else title
-
-
-def _whole(numbers: list[Span], room: int) -> list[Span]:
-    """Return the first ones of these numbers that have room: none is cut."""
-    while len(numbers) > 1 and span_cells(numbers) > room:
-        numbers = numbers[:-1]
-    return numbers
-
-
-def _briefly(live: LiveTask, now_ms: int, room: int) -> list[Span]:
-    """Return what a task does now; what it asks without the id of the request, where that has no room or no use."""
-    said = doing_line(live, now_ms=now_ms)
-    return said[:1] if live.task.requests and (live.is_answered_here or span_cells(said) > room) else said
-
-
-def _as_wide(column: Sequence[list[Span]]) -> list[list[Span]]:
-    """Make each cell as wide as the widest."""
-    most = max(map(span_cells, column), default=0)
-    return [[*cell, ("", " " * (most - span_cells(cell)))] for cell in column]
-
-
-def _aligned(facts: Sequence[list[Span]]) -> list[list[Span]]:
-    """Let the times, which come first but of those that are stuck on a narrow screen, end below each other."""
-    timed = [bool(spans) and spans[0][0] == "dim" for spans in facts]
-    most = max((span_cells(spans[:1]) for spans, is_timed in zip(facts, timed, strict=True) if is_timed), default=0)
-    return [
-        [(mark, f" · {text[3:]:>{most - 3}}") for mark, text in spans[:1]] + spans[1:] if is_timed else spans
-        for spans, is_timed in zip(facts, timed, strict=True)
-    ]
-
-
-def _facts(live: LiveTask, now_ms: int, room: int, *, with_left: bool = True) -> list[Span]:
-    return work_facts(live.task, now_ms=now_ms, room=room, is_patient=live.is_patient, with_left=with_left)
-
-
-def _head(live: LiveTask, now_ms: int, *, is_chosen: bool = False) -> list[Span]:
-    task, concern = live.task, live.concern(now_ms=now_ms)
-    mark = state_mark(task.status, concern, elapsed_ms=elapsed_ms(task, now_ms=now_ms))
-    return [("accent", "▸ " if is_chosen else "  "), ("", "  " * live.depth), mark, ("", " ")]
-
-
-def _title(task: Task, room: int, *, with_kind: bool = True) -> list[Span]:
-    asked = task.assignment
-    kind, title = one_line(task_title(asked.profile, "")), one_line(asked.description[:SAID_CHARS])
-    if not title:
-        return [("bold", kind)]
-    first: list[Span] = [("bold", kind), ("", " · ")] if with_kind else []
-    room = max(_LEAST_TITLE, room - span_cells(first))
-    if asked.resumed_from is None:
-        return [*first, ("", fit(title, room))]
-    again = _asked_again(task)
-    again = again if cells(title + again) <= room else _FOLLOW_UP
-    return [*first, ("", fit(title, max(_LEAST_TITLE, room - cells(again))) + again)]
-
-
-def _asked_again(task: Task) -> str:
-    """Return what stands behind the title of a task that goes on with another one: what it was asked."""
-    asked = task.assignment
-    prompt = one_line(asked.prompt[:SAID_CHARS])
-    is_told = prompt == one_line(asked.description[:SAID_CHARS])
-    return _FOLLOW_UP if is_told else f"{_FOLLOW_UP[:-1]}: {prompt})"
 
 
 def _prompt(task: Task, width: int, limit: int) -> list[list[Span]]:

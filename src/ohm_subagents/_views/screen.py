@@ -9,14 +9,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.account import UNPRICED
+from ohm_subagents._views.brief_rows import brief_blocks
 from ohm_subagents._views.budget_left import left_spans
 from ohm_subagents._views.live_task import with_patience
-from ohm_subagents._views.live_tree import brief_lines, failure_below, task_block
+from ohm_subagents._views.live_tree import task_block
 from ohm_subagents._views.quantities import clock_text, cost_text, usage_parts
 from ohm_subagents._views.spans import painted, stacked
 from ohm_subagents._views.task_texts import STATUS_TOKENS, UPDATED
 from ohm_subagents._views.tree import MIN_WIDTH
-from ohm_subagents._views.work_facts import amiss_text
+from ohm_subagents._views.work_facts import STUCK_RULE, amiss_text
 from ohm_subagents.contract.usage import NOTHING_USED
 
 if TYPE_CHECKING:
@@ -31,62 +32,58 @@ if TYPE_CHECKING:
 _ORDER: Final = ("asking", "stuck", "running", "failed", "cancelled", "queued", "succeeded")
 """The first ones are shown where there is not room for all."""
 _STATUSES: Final[tuple[Status, ...]] = ("running", "failed", "cancelled", "queued", "succeeded")
+_LEAST_TREE: Final = 2
+"""A tree of so many lines tells no more than a row with its words below; half of its lines are for what it asks."""
 _CALM: Final = frozenset({STATUS_TOKENS["cancelled"], STATUS_TOKENS["queued"], STATUS_TOKENS["succeeded"]})
 
 
 def screen_lines(
     tasks: Sequence[LiveTask], *, now_ms: int, width: int, height: int, theme: Theme, chosen: str | None = None
 ) -> list[str]:
-    """Draw tasks on a screen of `height` lines: one as a tree; of several a line each, and trees where there is room.
+    """Draw tasks on a screen of `height` lines: one as a tree; of several a line each, and more where there is room.
 
-    Where there is room for none of some, those that have settled are left out first, and their states counted. `chosen`
-    is the id of the task that is marked.
+    First what each does or said has lines of its own (`brief_blocks`), then those that run are trees. Where there is
+    room for none of some, those that have settled are left out first, and their states counted. `chosen` is the id of
+    the task that is marked.
     """
     tasks = with_patience(tasks, now_ms=now_ms)
     if len(tasks) == 1:
         return task_block(tasks[0], now_ms=now_ms, width=width, height=height, theme=theme)
     shown = _fitting(tasks, height - 1, chosen, now_ms)
-    with_tree, spare = _with_trees(shown, height - 1 - len(shown) - (len(shown) < len(tasks)), now_ms)
-    lines = [sum_line(tasks, now_ms=now_ms, width=max(MIN_WIDTH, width), theme=theme)]
-    trees = {one.task.id for one in with_tree}
-    others = [one for one in shown if one.task.id not in trees]
-    is_whole = len(trees) == sum(not one.task.is_terminal for one in shown)
-    with_kind = (bool(trees) and is_whole) or len({one.task.assignment.profile for one in tasks}) > 1
     with_left = not left_of(tasks, now_ms=now_ms)  # else the first line tells it
-    briefs = brief_lines(
-        others, now_ms=now_ms, width=width, theme=theme, chosen=chosen, with_kind=with_kind, with_left=with_left
-    )
-    brief = {one.task.id: line for one, line in zip(others, briefs, strict=True)}
-    draw = partial(task_block, now_ms=now_ms, width=width, theme=theme, with_kind=with_kind, with_left=with_left)
-    room = height - 1 - len(others) - (len(shown) < len(tasks))
-    blocks = _blocks([one for one in shown if one.task.id in trees], 1 + spare, room, chosen, draw)
-    free = room - sum(map(len, blocks.values()))
-    for one in shown:
-        lines += blocks.get(one.task.id) or [brief[one.task.id]]
-        if free > 0 and (below := failure_below(one, now_ms=now_ms, width=width, theme=theme)):
-            lines, free = lines + below, free - 1
-    seen = {one.task.id for one in shown}
-    if rest := [one for one in tasks if one.task.id not in seen]:
+    write = partial(brief_blocks, now_ms=now_ms, width=width, theme=theme, chosen=chosen, with_left=with_left)
+    draw = partial(task_block, now_ms=now_ms, width=width, theme=theme, with_left=with_left)
+    is_mixed = len({one.task.assignment.profile for one in tasks}) > 1
+    free = height - 1 - len(shown) - (len(shown) < len(tasks))
+    blocks = _by_id(shown, write(shown, free=free, with_kind=is_mixed))
+    rule = _rule(shown, now_ms)[: max(0, height - 1 - sum(map(len, blocks.values())) - (len(shown) < len(tasks)))]
+    room = height - 1 - len(rule) - (len(shown) < len(tasks))
+    running = [one for one in shown if one.task.status == "running"]
+    settled = sum(len(blocks[one.task.id]) for one in shown if one.task.status != "running")
+    spare = (room - settled) // len(running) if running else 0
+    if spare > _LEAST_TREE:
+        trees = [one for one in running if not one.task.requests or spare > 2 * len(blocks[one.task.id]) - 2]
+        others = [one for one in shown if one not in trees]
+        blocks = _by_id(others, write(others, free=room - spare * len(trees) - len(others)))
+        blocks |= _trees(trees, spare, room - sum(map(len, blocks.values())), chosen, draw)
+    lines = [sum_line(tasks, now_ms=now_ms, width=max(MIN_WIDTH, width), theme=theme)]
+    lines += [line for one in shown for line in blocks[one.task.id]]
+    if rest := [one for one in tasks if one.task.id not in blocks]:
         told = ", ".join(text for _, text in _counted(rest, now_ms))
         lines.append(painted([("dim", f"  {UPDATED} {len(rest)} more: {told}")], max(MIN_WIDTH, width), theme))
-    return lines
+    return [*lines, *(painted([("dim", words)], max(MIN_WIDTH, width), theme) for words in rule)]
 
 
-def _with_trees(tasks: Sequence[LiveTask], room: int, now_ms: int) -> tuple[Sequence[LiveTask], int]:
-    """Return the tasks of which a tree is drawn in so many lines more than one each, and how many lines each has.
-
-    Where that is too little for all that go on, those that ask or are stuck have one each, the asking ones first.
-    """
-    active = [one for one in tasks if not one.task.is_terminal]
-    if active and room // len(active) > 1:
-        return active, room // len(active)
-    amiss = sorted(
-        (one for one in active if one.concern(now_ms=now_ms)), key=lambda one: _ORDER.index(_state(one, now_ms))
-    )
-    return amiss[: max(0, room)], 1
+def _by_id(tasks: Sequence[LiveTask], blocks: Sequence[list[str]]) -> dict[TaskId, list[str]]:
+    return {one.task.id: block for one, block in zip(tasks, blocks, strict=True)}
 
 
-def _blocks(
+def _rule(tasks: Sequence[LiveTask], now_ms: int) -> list[str]:
+    """Return the words that explain the mark of those that are stuck, if one is."""
+    return [f"  {STUCK_RULE}"] if any(one.concern(now_ms=now_ms) == "stuck" for one in tasks) else []
+
+
+def _trees(
     tasks: Sequence[LiveTask], height: int, room: int, chosen: str | None, draw: Callable[..., list[str]]
 ) -> dict[TaskId, list[str]]:
     """Draw trees of `height` lines; what they leave of the `room` for all goes to those that ask something."""

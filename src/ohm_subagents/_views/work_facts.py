@@ -18,7 +18,6 @@ from ohm_subagents.contract.task import UNAVAILABLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from decimal import Decimal
 
     from ohm_subagents._views.spans import Span
     from ohm_subagents.contract.task import Status, Task
@@ -27,10 +26,13 @@ Concern = Literal["asking", "stuck"]
 CONCERNS: Final[tuple[Concern, ...]] = get_args(Concern)
 CONCERN_MARKS: Final[Mapping[Concern, str]] = MappingProxyType({"asking": "?", "stuck": "!"})
 """One character for each, in place of the one for the status."""
+STUCK_RULE: Final = "! stuck: no progress for 30s; a long call may only be slow"
+"""The rule in a line of a list."""
 _NARROW: Final = 24
 """Cells for numbers: with fewer there is little room."""
 _WIDE: Final = 32
 """Cells for numbers: with as many there is room for words."""
+_BELOW: Final = " +below"
 _QUIET_MS: Final = 30_000
 """A task that has made no progress for so long says so."""
 
@@ -42,10 +44,11 @@ def work_facts(task: Task, *, now_ms: int, room: int, is_patient: bool, with_lef
     yet, so it has no time; nor has one that is stuck, where there is little room.
     """
     usage = task.activity.tree_usage
+    below = "" if usage is task.activity.usage else " with below" if room >= _WIDE else _BELOW
     tokens = usage.input_tokens + usage.output_tokens
     texts = _todos(task)
     unpriced = [*filter(None, [unpriced_text(task)])]
-    texts += unpriced if usage.cost_usd is None else [_cost(task, usage.cost_usd, room)]
+    texts += unpriced if usage.cost_usd is None else [cost_text(usage.cost_usd) + below]
     left = [] if task.is_terminal or not with_left else left_spans([task], at_ms=now_ms)
     scarce = [span for span in left[:1] if span[0] == "warning"]
     texts += [text for _, text in left[len(scarce) :]]
@@ -59,18 +62,12 @@ def work_facts(task: Task, *, now_ms: int, room: int, is_patient: bool, with_lef
     amiss: list[Span] = [("warning", f" · stuck for {clock_text(quiet)}")] if quiet else []
     amiss += [(mark, f" · {text}") for mark, text in scarce]
     spans += amiss
-    room += span_cells(amiss)
+    room += span_cells(amiss) + len(below) * (below == _BELOW)  # else it seems to be of one task
     for text in texts:
         if span_cells(spans) + len(text) + 3 > room:
             break
         spans.append(("dim", f" · {text}"))
     return spans
-
-
-def _cost(task: Task, cost_usd: Decimal, room: int) -> str:
-    """Write the cost of a task with all below it, and say so where there is some room."""
-    has_below = task.activity.tree_usage is not task.activity.usage
-    return cost_text(cost_usd) + (" with below" if has_below and room >= _WIDE else "")
 
 
 def quiet_ms(task: Task, *, now_ms: int) -> int:

@@ -1,0 +1,206 @@
+"""Several tasks below each other, a line each; what one does or said has lines of its own where that has room."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ohm_subagents._views.cells import cells
+from ohm_subagents._views.doing import doing_line
+from ohm_subagents._views.spans import BETWEEN, folded, painted, span_cells
+from ohm_subagents._views.titles import facts_of, fitting_title, title_head, whole_numbers
+from ohm_subagents._views.tree import BLANK, LAST, MIN_WIDTH, PREFIX
+from ohm_subagents._views.waits import asked_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ohm_subagents._views.live_task import LiveTask
+    from ohm_subagents._views.spans import Span
+    from ohm_subagents._views.theme import Theme
+
+    Lines = list[list[Span]]
+
+_ORDER: Final = ("asking", "stuck", "failed", "running", "cancelled", "succeeded", "queued")
+"""The first ones have lines of their own where there are not enough for all."""
+_LEAST_SAID: Final = 6
+"""Cells with less room than that are left empty, so that no number seems to be cut."""
+_STEADY: Final = 60
+"""Room on a line for whatever a task does next: its words change all the time, and no row jumps for that."""
+_MORE_ASKED: Final = 2
+"""A question has so many lines more than anything else."""
+
+
+def brief_lines(
+    tasks: Sequence[LiveTask],
+    *,
+    now_ms: int,
+    width: int,
+    theme: Theme,
+    chosen: str | None = None,
+    with_kind: bool = True,
+    with_left: bool = True,
+) -> list[str]:
+    """Draw tasks in a line each: the title and the time below each other, other numbers, and what each does or said.
+
+    `chosen` is the id of the task that is marked. Without `with_kind` no line tells a type, where all have the same;
+    without `with_left` none what is left, where all share that.
+    """
+    rows = _Rows(tasks, now_ms=now_ms, width=width, chosen=chosen, with_kind=with_kind, with_left=with_left)
+    return [line for block in rows.drawn(0, most=1, theme=theme) for line in block]
+
+
+def brief_blocks(
+    tasks: Sequence[LiveTask],
+    *,
+    free: int,
+    now_ms: int,
+    width: int,
+    theme: Theme,
+    most: int = 2,
+    chosen: str | None = None,
+    with_kind: bool = True,
+    with_left: bool = True,
+) -> list[list[str]]:
+    """Draw tasks as `brief_lines` does; with `free` lines in all for what of these words does not fit, below each.
+
+    One has at most so many, a question two more. The chosen task comes first, then those that ask, are stuck or have
+    failed, those that run, and those that ended otherwise: each has one before any has more. Words that change all the
+    time have one or none by the room on their line, so that nothing jumps from one frame to the next.
+    """
+    rows = _Rows(tasks, now_ms=now_ms, width=width, chosen=chosen, with_kind=with_kind, with_left=with_left)
+    return rows.drawn(free, most=most, theme=theme)
+
+
+class _Rows:
+    def __init__(
+        self,
+        tasks: Sequence[LiveTask],
+        *,
+        now_ms: int,
+        width: int,
+        chosen: str | None,
+        with_kind: bool,
+        with_left: bool,
+    ) -> None:
+        self._tasks, self._now_ms, self._width = tasks, now_ms, max(MIN_WIDTH, width)
+        self._chosen, self._with_kind = chosen, with_kind
+        numbers = [facts_of(one, now_ms, self._width // 3, with_left=with_left) for one in tasks]
+        self._facts = _aligned(numbers)
+        # a wide screen has room for both
+        self._cells = self._named(max(self._width * 2 // 5, self._width // 2 - 6))
+
+    def drawn(self, free: int, *, most: int, theme: Theme) -> list[list[str]]:
+        """Draw a block of lines for each task."""
+        every = range(len(self._tasks))
+        wanted = [len(self._below(at, self._most(at, most))) if free > 0 else 0 for at in every]
+        given = self._given(wanted, free)
+        below = [self._below(at, lines) if lines else [] for at, lines in enumerate(given)]
+        if any(given):
+            limits = [self._widest(at, is_cut=wanted[at] > 0) for at in every if not given[at]]
+            self._cells = self._named(max(self._column, min(limits, default=self._width)))
+        blocks: list[list[str]] = []
+        for at, live in enumerate(self._tasks):
+            indent = "  " * live.depth
+            hung = [[("dim", indent + (BLANK if number else LAST)), *line] for number, line in enumerate(below[at])]
+            first = self._head(at, is_alone=True) if hung else [*self._head(at), *self._beside(at)]
+            blocks.append([painted(line, self._width, theme) for line in (first, *hung)])
+        return blocks
+
+    @property
+    def _column(self) -> int:
+        return span_cells(self._cells[0]) if self._cells else 0
+
+    def _named(self, share: int) -> Lines:
+        """Return mark and title of each, as wide as the widest."""
+        named = [self._title(at, share) for at in range(len(self._tasks))]
+        most = max(map(span_cells, named), default=0)
+        return [_as_wide(cell, most) for cell in named]
+
+    def _title(self, at: int, share: int) -> list[Span]:
+        live = self._tasks[at]
+        head = title_head(live, self._now_ms, is_chosen=live.task.id == self._chosen)
+        title = fitting_title(live.task, head, self._facts[at], self._width, share=share, with_kind=self._with_kind)
+        return [*head, *title]
+
+    def _head(self, at: int, *, is_alone: bool = False) -> list[Span]:
+        """Return all of a line but what the task does; that `is_alone` takes as much of the line as its title needs."""
+        cell, numbers = self._cells[at], self._facts[at]
+        if is_alone:
+            column = min(self._column, self._width - span_cells(numbers))
+            cell = _as_wide(self._title(at, self._width), column)
+        return [*cell, *whole_numbers(numbers, self._width - span_cells(cell))]
+
+    def _room(self, at: int) -> int:
+        return self._width - span_cells(self._head(at)) - cells(BETWEEN)
+
+    def _beside(self, at: int) -> list[Span]:
+        """Return what a task does now; what it asks without the id of the request, where that has no room or no use."""
+        live, room = self._tasks[at], self._room(at)
+        said = doing_line(live, now_ms=self._now_ms)
+        said = said[:1] if live.task.requests and (live.is_answered_here or span_cells(said) > room) else said
+        return [("dim", BETWEEN), *said] if room >= _LEAST_SAID and span_cells(said) else []
+
+    def _below(self, at: int, limit: int) -> Lines:
+        """Return the lines that a task needs below its own, at most `limit`; none if its words fit."""
+        live, room = self._tasks[at], self._room(at)
+        inner = max(1, self._width - 2 * live.depth - PREFIX)
+        said = doing_line(live, now_ms=self._now_ms)
+        if self._is_moving(at):
+            return [] if room >= _STEADY else [said]
+        if span_cells(said[:1] if live.is_answered_here and live.task.requests else said) <= room:
+            return []
+        if live.task.requests:
+            return asked_lines(live.task, width=inner, limit=limit, with_ids=not live.is_answered_here)
+        return _cut(said, inner, limit)
+
+    def _most(self, at: int, most: int) -> int:
+        return most + _MORE_ASKED if self._tasks[at].task.requests else most
+
+    def _is_moving(self, at: int) -> bool:
+        return self._state(self._tasks[at]) == "running"
+
+    def _widest(self, at: int, *, is_cut: bool) -> int:
+        """Return the cells that the column of titles may have, so that it takes no words from one task."""
+        if is_cut:
+            return self._column
+        said = _STEADY if self._is_moving(at) else span_cells(doing_line(self._tasks[at], now_ms=self._now_ms))
+        return self._width - span_cells(self._facts[at]) - said - cells(BETWEEN)
+
+    def _given(self, wanted: Sequence[int], free: int) -> list[int]:
+        """Deal lines out: one to each that wants some, in their order, then more in the same order."""
+        ranked = sorted(range(len(wanted)), key=lambda at: self._rank(self._tasks[at]))
+        given = [0] * len(wanted)
+        for limit in (1, max(wanted, default=0)):
+            for at in ranked:
+                more = max(0, min(wanted[at], limit, given[at] + free) - given[at])
+                given[at] += more
+                free -= more
+        return given
+
+    def _rank(self, live: LiveTask) -> tuple[bool, int]:
+        return live.task.id != self._chosen, _ORDER.index(self._state(live))
+
+    def _state(self, live: LiveTask) -> str:
+        return live.concern(now_ms=self._now_ms) or live.task.status
+
+
+def _cut(said: list[Span], width: int, most: int) -> Lines:
+    """Return words in `most` lines at most, the last one marked where more follow."""
+    if most == 1:
+        return [said]
+    lines = folded(said, width, margin="")
+    return lines if len(lines) <= most else [*lines[: most - 1], [*lines[most - 1], (said[-1][0], "…")]]
+
+
+def _as_wide(cell: list[Span], width: int) -> list[Span]:
+    return [*cell, ("", " " * (width - span_cells(cell)))]
+
+
+def _aligned(facts: Sequence[list[Span]]) -> Lines:
+    """Let the times, which come first but of those that are stuck on a narrow screen, end below each other."""
+    timed = [bool(spans) and spans[0][0] == "dim" for spans in facts]
+    most = max((span_cells(spans[:1]) for spans, is_timed in zip(facts, timed, strict=True) if is_timed), default=0)
+    return [
+        [(mark, f" · {text[3:]:>{most - 3}}") for mark, text in spans[:1]] + spans[1:] if is_timed else spans
+        for spans, is_timed in zip(facts, timed, strict=True)
+    ]
