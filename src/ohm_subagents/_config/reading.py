@@ -11,7 +11,9 @@ from ohm_subagents._config.entries import SHOWN_BY, unified
 from ohm_subagents._config.layers import object_at, value_at
 from ohm_subagents._config.reserved import without_effect
 from ohm_subagents._config.rules import read_rules
+from ohm_subagents._config.sandbox_limits import read_sandbox_limits
 from ohm_subagents._config.schema import OhmConfig
+from ohm_subagents._config.subagents import EVERY
 from ohm_subagents._config.switches import close_unclear_switches
 from ohm_subagents._config.tool_lists import read_tools
 from ohm_subagents._config.values import ModelName, is_model_name, or_a_name, quoted_value
@@ -43,7 +45,7 @@ class Reading:
     tools: Mapping[str, ToolRules]
     """`subagents.<id>.tools`, by folded id."""
     unclear: Mapping[str, str]
-    """The fault of each budget by folded id; `EVERY` is all subagents."""
+    """The fault that keeps subagents from running, by folded id; `EVERY` is all of them."""
     diagnostics: tuple[Diagnostic, ...]
     """The faults in it."""
 
@@ -56,6 +58,8 @@ def read(source: Layer, menu: Collection[str] = ()) -> Reading:
     rest, rules, wrong_rules = read_rules(source)
     rest, tools, wrong_tools = read_tools(rest)
     rest, unclear, wrong_budgets = read_budgets(rest)
+    rest, wrong_limits = read_sandbox_limits(rest)
+    unclear = {EVERY: f"{wrong_limits[0]}", **unclear} if wrong_limits else unclear
     rest, wrong_switches = close_unclear_switches(rest)
     rest, wrong_entries = unified(rest)
     values, wrong_values = keep_valid(OhmConfig, rest.values, rest.place, complete=False, shown_by=SHOWN_BY)
@@ -71,6 +75,7 @@ def read(source: Layer, menu: Collection[str] = ()) -> Reading:
             *wrong_rules,
             *wrong_tools,
             *wrong_budgets,
+            *wrong_limits,
             *wrong_switches,
             *wrong_entries,
             *unclear_models(rest, menu).values(),
