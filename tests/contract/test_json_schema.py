@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from ohm_subagents._isolation.fit import misfit
+from ohm_subagents._interpreters.fit import misfit
 from ohm_subagents.contract.json_schema import placed, schema_fault
 
 NODE = {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}

@@ -8,7 +8,7 @@ from ohm_subagents._config.tool_rules import fold_tool, has_tool
 from ohm_subagents._policy.arguments import ArgumentCall
 from ohm_subagents._policy.ground import Ground
 from ohm_subagents._policy.paths import PathCall
-from ohm_subagents._policy.shell.judgement import CommandCall
+from ohm_subagents._policy.shell.judgement import ShellCall
 from ohm_subagents.contract.call_rules import ANY_CALL, PATH_TOOLS, RULED_TOOL
 from ohm_subagents.contract.profile import Decision, Verdict
 
@@ -94,5 +94,5 @@ def _judged(rules: CallRules, call: _Call, ground: Ground) -> tuple[Verdict, str
 
 def _call_of(tool: str, arguments: Mapping[str, JsonValue], cwd: Path) -> _Call:
     if tool == RULED_TOOL:
-        return CommandCall.of(arguments, cwd)
+        return ShellCall.of(arguments, cwd)
     return PathCall.of(tool, arguments, cwd) if tool in PATH_TOOLS else ArgumentCall(arguments)

@@ -143,7 +143,7 @@ def _checking_tool(tool: Tool) -> Tool:
         return tool
 
     async def execute(call: ToolCall) -> ToolResult:
-        from ohm_subagents._isolation.fit import misfit  # noqa: PLC0415  slow, and needed by plugins only
+        from ohm_subagents._interpreters.fit import misfit  # noqa: PLC0415  slow, and needed by plugins only
 
         wrong = misfit(call.arguments, tool.input_schema, name="arguments")
         if wrong is None:

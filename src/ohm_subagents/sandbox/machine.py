@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._isolation.interpreter import has_interpreter
+from ohm_subagents._interpreters.interpreter import has_interpreter
 from ohm_subagents._records import dataclass
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from ohm_subagents._lazy import lazy_names
 
 if TYPE_CHECKING:
     from ohm_subagents._config.env import DIRECTORY_VARIABLES
-    from ohm_subagents._isolation.interpreter import (
+    from ohm_subagents._interpreters.interpreter import (
         ProcessLimits,
         has_interpreter,
         limit_process,
@@ -76,7 +76,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "_config.env": "DIRECTORY_VARIABLES",
-        "_isolation.interpreter": "ProcessLimits has_interpreter limit_process loader_environment run_apart",
+        "_interpreters.interpreter": "ProcessLimits has_interpreter limit_process loader_environment run_apart",
         "shell.backend": "ShellBackend command_environment converse finish_run new_invocation shell_backend start_run",
         "shell.command": "command_setting locate_command",
         "shell.dialect": "Dialect Ended Invocation Reader full_prompt records",

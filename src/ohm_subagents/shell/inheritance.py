@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from ohm_subagents._isolation.interpreter import has_interpreter
+from ohm_subagents._interpreters.interpreter import has_interpreter
 
 LAUNCHER: Final = Path(__file__).with_name("launcher.py")
 _STDERR, _NOT_RUN = 2, 127  # as the launcher has them

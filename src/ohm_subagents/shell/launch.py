@@ -12,7 +12,7 @@ import anyio
 from anyio.abc import Process
 
 from ohm_subagents._concurrency.event_loop import on_asyncio
-from ohm_subagents._isolation.interpreter import has_interpreter
+from ohm_subagents._interpreters.interpreter import has_interpreter
 from ohm_subagents._records import dataclass
 from ohm_subagents.contract.errors import ErrorCode, OhmError
 from ohm_subagents.contract.result import Err, Ok, Result

@@ -11,7 +11,7 @@ from typing import Final, Self
 import anyio
 from anyio.abc import Process
 
-from ohm_subagents._isolation.interpreter import has_interpreter, loader_environment
+from ohm_subagents._interpreters.interpreter import has_interpreter, loader_environment
 from ohm_subagents._records import dataclass
 from ohm_subagents.shell.inheritance import with_default_signals
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from anyio import to_thread
 
-from ohm_subagents._isolation.interpreter import ProcessLimits, has_interpreter, installed, run_apart
+from ohm_subagents._interpreters.interpreter import ProcessLimits, has_interpreter, installed, run_apart
 from ohm_subagents._plugins.suites.tool import Tool, ToolResult
 from ohm_subagents._views.call_line import call_line
 from ohm_subagents.contract.events import Finalized, FinalStatus
@@ -169,14 +169,14 @@ async def _first_that_fits(values: list[JsonValue], schema: Schema) -> Result[in
     said = json.dumps({"values": values, "schema": {**schema}}).encode()
     if has_interpreter():
         try:
-            done = await run_apart("ohm_subagents._isolation.fit", said, _LIMITS, paths=installed())
+            done = await run_apart("ohm_subagents._interpreters.fit", said, _LIMITS, paths=installed())
         except OSError as error:
             return Err(f"'result' cannot be held to its schema: no process starts ({error}).")
         if done.returncode:
             return Err(_TOO_MUCH)
         output = done.stdout
     else:
-        from ohm_subagents._isolation.fit import judged  # noqa: PLC0415  slow, and seldom needed
+        from ohm_subagents._interpreters.fit import judged  # noqa: PLC0415  slow, and seldom needed
 
         output = await to_thread.run_sync(judged, said, abandon_on_cancel=True)
     verdict: dict[str, Any] = json.loads(output)

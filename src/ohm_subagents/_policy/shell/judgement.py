@@ -28,7 +28,7 @@ _DEEPEST: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class CommandCall:
+class ShellCall:
     """A call of `bash` by the commands that its line may run."""
 
     line: ShellLine | None
@@ -37,7 +37,7 @@ class CommandCall:
     """The directory that it is run in."""
 
     @classmethod
-    def of(cls, arguments: Mapping[str, JsonValue], cwd: Path) -> CommandCall:
+    def of(cls, arguments: Mapping[str, JsonValue], cwd: Path) -> ShellCall:
         """Read the command line of a call."""
         command = arguments.get(_COMMAND)
         return cls(_opened(read_line(command), _DEEPEST) if isinstance(command, str) else None, cwd)

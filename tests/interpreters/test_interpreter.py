@@ -8,7 +8,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from ohm_subagents._isolation.interpreter import ProcessLimits, installed, limit_process, run_apart
+from ohm_subagents._interpreters.interpreter import ProcessLimits, installed, limit_process, run_apart
 
 pytestmark = pytest.mark.anyio
 LIMITS = ProcessLimits(memory=1 << 30, seconds=60)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from ohm_subagents._isolation import limited
+from ohm_subagents._interpreters import limited
 from ohm_subagents._records import dataclass
 
 if TYPE_CHECKING:
