@@ -188,13 +188,14 @@ def test_a_transcript_has_colours_on_a_terminal_unless_nobody_wants_them(ohm, oh
     assert ("\x1b[31m✕ failed\x1b[0m" in screen.raw, "\x1b" in screen.raw) == (not no_colour, not no_colour)
 
 
-def test_a_list_on_a_terminal_is_two_fitting_lines_a_task(ohm, ohm_process) -> None:
+def test_a_list_on_a_terminal_is_two_fitting_lines_a_task_and_one_for_what_it_answered(ohm, ohm_process) -> None:
     ohm("run", "finder", "word " * 60)
     with on_terminal(ohm_process, "tasks", columns=60) as (screen, process):
         screen.wait_for_end()
         assert process.wait(PATIENCE_S) == 0
-    first, second = screen.text.splitlines()
+    first, second, third = screen.text.splitlines()
     assert (len(first) <= 60, first[-1], second[:14]) == (True, "…", "  succeeded · ")
+    assert (len(third) <= 60, third[:18]) == (True, "  subagent: finder")
     named, [kept] = first.split()[1], json.loads(ohm("tasks", "--json").stdout)
     assert (len(named), kept["task_id"].endswith(named)) == (8, True)
     assert json.loads(ohm("task", named, "--json").stdout) == kept

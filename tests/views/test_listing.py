@@ -56,6 +56,29 @@ def test_a_failure_says_why_and_its_cost_is_not_cut_on_a_narrow_screen(failed) -
     assert task_list_lines(listed, now_ms=0, why="two\n\x1b[2Jlines")[1].count("two lines") == 1
 
 
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_what_a_task_did_is_read_before_what_it_used_on_a_line_of_its_own_where_that_is_needed(
+    succeeded, width: int
+) -> None:
+    long, short = "It is read in two places, of which one is never reached. " * 3, "It is read."
+    listed = ListedTask.of(succeeded("out", *READ, SPENT))
+    facts = "  succeeded · 2m ago · 0s · $0.5000"
+    _, second, third = task_list_lines(listed, now_ms=120_000, why=long, width=width)
+    assert (second, third[:-1]) == (facts, f"  {long}"[: len(third) - 1])
+    assert width - 12 < len(third) <= width
+    assert task_list_lines(listed, now_ms=120_000, why=short, width=width)[1].startswith(f"{facts} · {short}")
+
+
+def test_why_a_task_failed_has_two_lines_and_no_cost_is_left_out(failed) -> None:
+    why = "The provider refused the request, and said no more about that. " * 3
+    below = replace(ListedTask.of(failed(TIMED_OUT, SPENT)), account=Account(below=Usage(cost_usd=Decimal("0.25"))))
+    lines = task_list_lines(below, now_ms=120_000, why=why, width=60)
+    assert lines[1] == "  failed · 2m ago · 0s · $0.7500 +below"
+    assert [line[-1] == "…" for line in lines[2:]] == [False, True]
+    narrow = task_list_lines(below, now_ms=120_000, why=why, width=30)
+    assert "  $0.7500 +below" in narrow
+
+
 def test_what_a_task_asks_has_lines_of_its_own_the_id_of_the_request_last(running) -> None:
     asked = {"session_id": "s", "path": ("task_1",), "profile": "finder", "kind": "question"}
     words = "Should the next release be 2.4.1, which hides the break, or 3.0.0?"

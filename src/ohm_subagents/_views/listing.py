@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.account import cost_text_of, remaining_text, unpriced_text, used_text
-from ohm_subagents._views.cells import fit, one_line, printable, wrap
+from ohm_subagents._views.cells import cells, fit, one_line, printable, wrap
 from ohm_subagents._views.changes import changes_text
 from ohm_subagents._views.launch import launch_lines
 from ohm_subagents._views.quantities import age_text, cost_text, counted, duration_text, instant_text, usage_parts
@@ -33,7 +34,8 @@ _LABEL: Final = 14
 _WHY_CELLS: Final = 200
 _AT_ONCE_MS: Final = 1_000
 """A task that has waited for its turn no longer than this, and works, is as old as its work is long."""
-_LEAST_WHY: Final = 12
+_WIDE: Final = 70
+"""Cells of a line in which there is room for words beside numbers."""
 _ASKED_LINES: Final = 5
 _INDENT: Final = "  "
 _BELOW: Final = "↳ "
@@ -59,8 +61,9 @@ def task_list_lines(
     width: int = sys.maxsize,
     theme: Theme = PLAIN,
 ) -> tuple[str, ...]:
-    """`<marker> <id>  <type> · <description>`, then its status, age, duration, cost, error and usage, as far as fits.
+    """`<marker> <id>  <type> · <description>`, then status, age, duration, cost; as far as fits what it did and used.
 
+    What it did has a line of its own, and why it failed two, where there is no room for all of it.
     `short_id` is as much of its id as names it, `state` stands for the status, `concern` for its mark, `where` is the
     process that runs it, `why` its error, or what it does; `asking` is the task if it asks something, which then has
     lines of its own. What it used is that of its tree. `with_cost` tells that in full, in words what is `unpriced`,
@@ -70,7 +73,7 @@ def task_list_lines(
     taken_ms = elapsed_ms(task, now_ms=now_ms)
     facts = _times(task, taken_ms, now_ms)
     cost, used = task.tree_usage.cost_usd, usage_parts(replace(task.tree_usage, cost_usd=None))
-    below = "" if task.tree_usage is task.usage else " with below"
+    below = "" if task.tree_usage is task.usage else " with below" if width >= _WIDE else " +below"
     if with_cost:
         facts, used = [*facts, *cost_text_of(task, now_ms=now_ms, unpriced=unpriced).split(BETWEEN)], []
     elif cost is not None:
@@ -83,15 +86,22 @@ def task_list_lines(
     margin = _INDENT * min(depth, width // 8)
     head: list[Span] = [("", margin), (token, marker), ("dim", f" {one_line(short_id or task.id)}"), ("", f" {title}")]
     room = max(1, width - len(margin) - len(_INDENT))
-    told = [("dim", text) for text in (*facts, *([reason] if reason else []), *used)]
-    lines = stacked([(token, _status_text(task, where, state)), *told], room)
-    if not with_cost and len(lines) > 1:
-        words = room - span_cells(lines[0]) - len(BETWEEN)
-        is_next = reason.startswith(lines[1][0][1]) and words > _LEAST_WHY
-        lines = [[*lines[0], ("dim", BETWEEN + fit(reason, words))] if is_next else lines[0]]
+    lines = stacked([(token, _status_text(task, where, state)), *(("dim", text) for text in facts)], room)
+    beside = [text for text in (reason, *used) if text]
+    while beside and span_cells(lines[-1]) + len(BETWEEN) + cells(beside[0]) <= room:
+        lines[-1].append(("dim", BETWEEN + beside.pop(0)))
+    if reason and reason in beside:
+        lines += [[("dim", line)] for line in _shortened(reason, room, 1 + (task.status == "failed"))]
     if asking is not None:
         lines += asked_lines(asking, width=room, limit=_ASKED_LINES)
     return painted(head, width, theme), *(painted([("", margin + _INDENT), *line], width, theme) for line in lines)
+
+
+def _shortened(words: str, width: int, most: int) -> list[str]:
+    """Return words in `most` lines at most, the last one marked where more follow."""
+    lines = [*islice(wrap(words, width), most)]
+    rest = words[sum(map(len, lines[:-1])) :].strip()
+    return [*lines[:-1], fit(rest, width)]
 
 
 def _times(task: ListedTask, taken_ms: int, now_ms: int) -> list[str]:

@@ -53,7 +53,7 @@ STATES = frozenset({*get_args(Status), *CONCERNS})
 async def print_tasks(
     query: TaskQuery, limit: int, store: Store, config: OhmConfig, *, with_cost: bool = False, as_json: bool
 ) -> int:
-    """Print them, a line each or, on a terminal, two, with costs as many as there is need for; return the exit code."""
+    """Print them, a line each; on a terminal two, and more for long words or costs. Return the exit code."""
     if query.status not in {None, *STATES}:
         complain(f"No task is ever '{query.status}'. Allowed: {', '.join(sorted(STATES))}.")
         return BAD_USAGE
