@@ -48,11 +48,14 @@ if TYPE_CHECKING:
     )
     from ohm_subagents._terminal.display import Display, drawn
     from ohm_subagents._terminal.finished import finished_lines, print_batch, print_finished
-    from ohm_subagents._terminal.keys import pressed_keys
+    from ohm_subagents._terminal.hint import Note
+    from ohm_subagents._terminal.key_reader import pressed_keys
     from ohm_subagents._terminal.listening import listener_at, serve_app
     from ohm_subagents._terminal.live import call_live, watched
     from ohm_subagents._terminal.lookup import NOTHING_KEPT, find_task, short_id, tasks_alike
+    from ohm_subagents._terminal.on_demand import OhmOnDemand
     from ohm_subagents._terminal.prompts import answer_hint, answered_here, is_attended, text_answer
+    from ohm_subagents._terminal.shown import Shown
     from ohm_subagents._terminal.signals import aborted_by_signal, until_signal
     from ohm_subagents._terminal.stored import with_store
     from ohm_subagents._terminal.terminal import (
@@ -95,8 +98,11 @@ __all__ = [
     "Cwd",
     "Display",
     "InstalledCommand",
+    "Note",
+    "OhmOnDemand",
     "OutputLost",
     "Server",
+    "Shown",
     "TooLong",
     "Wire",
     "aborted_by_signal",
@@ -163,8 +169,11 @@ __getattr__, __dir__ = lazy_names(
         "_terminal.listening": "listener_at serve_app",
         "_terminal.live": "call_live watched",
         "_terminal.lookup": "NOTHING_KEPT find_task short_id tasks_alike",
+        "_terminal.hint": "Note",
+        "_terminal.key_reader": "pressed_keys",
+        "_terminal.on_demand": "OhmOnDemand",
         "_terminal.prompts": "answer_hint answered_here is_attended text_answer",
-        "_terminal.keys": "pressed_keys",
+        "_terminal.shown": "Shown",
         "_terminal.signals": "aborted_by_signal until_signal",
         "_terminal.stored": "with_store",
         "_terminal.terminal": "OutputLost harmless is_terminal json_line styled width "

@@ -228,8 +228,7 @@ def test_whoever_leaves_a_task_of_another_process_keeps_what_was_drawn_and_it_go
         another_process(ohm.root / "config") as (task_id, _),
         on_terminal(ohm_process, word, task_id, *options) as (screen, shown),
     ):
-        how = "how to " if options else ""
-        screen.wait_for("so far", f"  q leave (task goes on) · s {how}send · x {how}cancel")
+        screen.wait_for("so far", "  q leave (task goes on) · s send · x cancel")
         screen.type("q")
         screen.wait_for_end()
         assert shown.wait(PATIENCE_S) == 128 + signal.SIGINT
@@ -241,11 +240,13 @@ def test_whoever_leaves_a_task_of_another_process_keeps_what_was_drawn_and_it_go
 
 
 @pytest.mark.slow
-def test_a_follow_up_to_a_task_in_a_call_says_when_it_is_heard_and_if_it_never_is(ohm, ohm_process) -> None:
+@pytest.mark.parametrize("command", [("wait",), ("task", "--follow")])
+def test_a_follow_up_to_a_task_in_a_call_says_when_it_is_heard_and_if_it_never_is(ohm, ohm_process, command) -> None:
     ohm.configure({"subagentBackend": "stage"})
+    word, *options = command
     with (
         another_process(ohm.root / "config") as (task_id, _),
-        on_terminal(ohm_process, "wait", task_id) as (screen, _),
+        on_terminal(ohm_process, word, task_id, *options) as (screen, _),
     ):
         screen.wait_for("q leave")
         screen.type("s")
@@ -258,17 +259,35 @@ def test_a_follow_up_to_a_task_in_a_call_says_when_it_is_heard_and_if_it_never_i
 
 
 @pytest.mark.slow
-def test_keys_of_a_task_that_is_followed_tell_the_commands_that_steer_it(ohm, ohm_process) -> None:
+def test_a_task_that_is_followed_is_cancelled_by_a_key_pressed_twice(ohm, ohm_process) -> None:
+    ohm.configure({"subagentBackend": "stage"})
+    with (
+        another_process(ohm.root / "config") as (task_id, _),
+        on_terminal(ohm_process, "task", task_id, "--follow") as (screen, shown),
+    ):
+        screen.wait_for("x cancel")
+        screen.type("x")
+        screen.wait_for("Cancel p? x again / Esc")
+        screen.type("x")
+        screen.wait_for_end()
+        assert shown.wait(PATIENCE_S) == 1
+    assert "Cancelled after" in screen.text
+    assert "It was cancelled on a terminal." in ohm("task", task_id).stdout
+
+
+@pytest.mark.slow
+def test_a_key_that_cannot_steer_says_why(ohm, ohm_process) -> None:
     ohm.configure({"subagentBackend": "stage"})
     with (
         another_process(ohm.root / "config") as (task_id, _),
         on_terminal(ohm_process, "task", task_id, "--follow") as (screen, _),
     ):
-        screen.wait_for("q leave")
-        screen.type("s")
-        screen.wait_for(f'From elsewhere: ohm send {task_id} "…"')
+        screen.wait_for("x cancel")
+        ohm.configure("{")
         screen.type("x")
-        screen.wait_for(f"From elsewhere: ohm cancel {task_id}")
+        screen.wait_for("Cancel p? x again / Esc")
+        screen.type("x")
+        screen.wait_for("ohm.json")
         screen.type("q")
         screen.wait_for_end()
 

@@ -19,7 +19,9 @@ from made_tasks import queued_task
 from screen import PATIENCE_S, on_terminal
 
 from ohm_subagents._terminal.board import Board
-from ohm_subagents._terminal.keys import Keyboard, has_keyboard
+from ohm_subagents._terminal.key_reader import has_keyboard
+from ohm_subagents._terminal.keys import Keyboard
+from ohm_subagents._terminal.shown import Front
 from ohm_subagents.contract import (
     AccountCharged,
     AnswerAwaited,
@@ -97,13 +99,13 @@ async def test_a_task_is_chosen_and_opened(keys: list[str], chosen: str, is_open
     with terminal() as typed:
         assert has_keyboard()
         async with anyio.create_task_group() as group:
-            group.start_soon(Keyboard(None, board, display, group).run)
+            group.start_soon(Keyboard(Cancelling(), Front(board), display, group).run)
             for key in keys:
                 display.obeyed = anyio.Event()
                 typed(key)
                 await display.obeyed.wait()
             group.cancel_scope.cancel()
-    assert (board.chosen, board.is_open) == (chosen, is_open)
+    assert (board.selection.chosen, board.is_open) == (chosen, is_open)
 
 
 @pytest.mark.anyio
@@ -112,7 +114,7 @@ async def test_keys_are_not_echoed_and_the_terminal_is_left_as_it_was() -> None:
     with terminal() as typed:
         before = termios.tcgetattr(sys.stdin.fileno())
         async with anyio.create_task_group() as group:
-            group.start_soon(Keyboard(None, board_of(1), display, group).run)
+            group.start_soon(Keyboard(Cancelling(), Front(board_of(1)), display, group).run)
             typed("k\n")
             await display.obeyed.wait()
             modes = termios.tcgetattr(sys.stdin.fileno())[3]
@@ -133,7 +135,7 @@ def test_a_frame_tells_the_keys_that_there_are() -> None:
     board.move(1)
     board.is_open = True
     assert board.frame(80, 24).splitlines()[-1] == "  q stop · Esc back · s send · x cancel"
-    board.note = "It cannot\x1b[2J be resumed."
+    board.note.say("It cannot\x1b[2J be resumed.")
     assert board.frame(80, 24).splitlines()[-1] == "  It cannot be resumed."
 
 
@@ -145,7 +147,7 @@ def test_an_opened_task_says_what_is_left_after_what_others_have_spent_since() -
         left = AccountCharged(remaining=Remaining(cost_usd=Decimal("0.50") - Decimal(cost)))
         for event in (RunStarted(prompt="p"), UsageAdded(usage=Usage(cost_usd=Decimal(cost))), left):
             board.notify(task := apply(task, event, at_ms=1), event)
-    board.chosen, board.is_open = TaskId("task_2"), True
+    board.selection.chosen, board.is_open = TaskId("task_2"), True
     assert " · $0.0900 left · $0.0100" in board.frame(120, 24).splitlines()[0]
 
 
@@ -153,7 +155,7 @@ def test_when_a_follow_up_is_heard_is_told_until_that_call_has_ended() -> None:
     board, task = board_of(1), queued_task("task_1")
     for event in (RunStarted(prompt="p"), ToolStarted(call_id="call_1", tool="bash")):
         board.notify(task := apply(task, event, at_ms=1), event)
-    board.note, board.heard_after = "Sent: Hurry up.", (task.id, task.activity.open_calls[-1])
+    board.note.say("Sent: Hurry up.", heard_after=(task.id, task.activity.open_calls[-1]))
     assert board.frame(80, 24).splitlines()[-1] == "  Sent: Hurry up. · heard once bash has ended"
     ended = ToolEnded(call_id="call_1", tool="bash", status="success")
     board.notify(apply(task, ended, at_ms=2), ended)
@@ -165,11 +167,11 @@ async def test_a_task_is_cancelled_once_it_is_chosen_only() -> None:
     board, display = board_of(2), Watched()
     with terminal() as typed:
         async with anyio.create_task_group() as group:
-            group.start_soon(Keyboard(None, board, display, group).run)
+            group.start_soon(Keyboard(Cancelling(), Front(board), display, group).run)
             typed("x")
             await display.obeyed.wait()
             group.cancel_scope.cancel()
-    assert board.note == "Choose a task first: ↑ and ↓ move the ▸."
+    assert board.note.text == "Choose a task first: ↑ and ↓ move the ▸."
 
 
 @pytest.mark.anyio
@@ -192,7 +194,7 @@ async def test_the_key_that_cancels_asks_once_more_and_says_what_that_ends(keys,
     board.notify(ended_task("task_4", parent="task_1"), TaskSettled(outcome=Succeeded()))
     with terminal() as typed:
         async with anyio.create_task_group() as group:
-            group.start_soon(Keyboard(ohm, board, display, group).run)
+            group.start_soon(Keyboard(ohm, Front(board), display, group).run)
             for key in (DOWN, ENTER, *keys):
                 display.obeyed = anyio.Event()
                 typed(key)
@@ -200,7 +202,7 @@ async def test_the_key_that_cancels_asks_once_more_and_says_what_that_ends(keys,
             if keys == ["x", "x"]:
                 await ohm.done.wait()
             group.cancel_scope.cancel()
-    assert (board.note, board.is_open) == (note, is_open)
+    assert (board.note.text, board.is_open) == (note, is_open)
 
 
 class Cancelling:
@@ -238,10 +240,10 @@ def asking(board: Board, task_id: str) -> Request:
 @pytest.mark.anyio
 async def test_the_request_that_is_answered_is_that_of_the_chosen_task() -> None:
     board, display, lent = board_of(1), Watched(), []
-    here, also_here, _elsewhere = (asking(board, f"task_{number}") for number in (2, 3, 4))
+    here, also_here = (asking(board, f"task_{number}") for number in (2, 3))
     with terminal() as typed:
         async with anyio.create_task_group() as group:
-            keyboard = Keyboard(None, board, display, group)
+            keyboard = Keyboard(Cancelling(), Front(board), display, group)
             ended = {one.id: anyio.Event() for one in (here, also_here)}
 
             async def answer(request: Request) -> None:
@@ -254,16 +256,14 @@ async def test_the_request_that_is_answered_is_that_of_the_chosen_task() -> None
                     display.obeyed = anyio.Event()
                     typed(key)
                     await display.obeyed.wait()
-                return board.note
+                return board.note.text
 
             for request in (here, also_here):
                 group.start_soon(answer, request)
             group.start_soon(keyboard.run)
             assert await press(DOWN, "a") == "It asks nothing: choose one that is ?."
-            told = await press(DOWN, DOWN, DOWN, "a")
-            assert told == "Answer it with: ohm answer req_task_4 approve (or deny '<reason>')"
-            for request in (also_here, here):
-                await press(UP, "a")
+            for key, request in ((UP, also_here), (UP, here)):
+                await press(key, "a")
                 await ended[request.id].wait()
             group.cancel_scope.cancel()
     assert lent == ["req_task_3", "req_task_2"]
@@ -279,7 +279,7 @@ def test_the_keys_of_a_task_that_is_opened_are_those_that_it_takes() -> None:
         ("task_2", "s send · a answer · x cancel"),
         ("task_3", "s send"),
     ):
-        board.chosen = task_id
+        board.selection.chosen = task_id
         assert board.frame(80, 24).splitlines()[-1] == f"  q stop · Esc back · {keys}"
 
 

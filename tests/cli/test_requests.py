@@ -98,6 +98,46 @@ def open_request(ohm):
     return request
 
 
+@pytest.mark.slow
+def test_a_task_of_another_process_is_answered_and_sent_to_while_it_is_followed(ohm, ohm_process) -> None:
+    with ohm_process.start(*RUN) as process:
+        task_id = open_request(ohm)["task_id"]
+        with on_terminal(ohm_process, "task", task_id, "--follow") as (screen, shown):
+            screen.wait_for("q leave (task goes on) · s send · a answer · x cancel")
+            screen.type("a")
+            screen.wait_for("Task · push wants to run bash:", "  command: git push", "[y] once")
+            drawn = screen.text.count("a answer")
+            screen.type("\x1b")
+            screen.wait_for("a answer", times=drawn + 1)
+            screen.type("s")
+            screen.wait_for("Send to Task · push; an empty line sends nothing:")
+            screen.type("wide\n")
+            screen.wait_for("Sent: wide")
+            screen.type("a")
+            screen.wait_for("[y] once", times=2)
+            screen.type("y\n")
+            screen.wait_for_end()
+            assert shown.wait(PATIENCE_S) == 0
+        assert process.wait(PATIENCE_S) == 0
+        assert process.stdout.read() == b"It is pushed.\n"
+    said = ohm("task", task_id, "--transcript").stdout
+    assert 0 < said.index("It is pushed.") < said.index("beautiful beautiful")
+
+
+@pytest.mark.slow
+def test_who_is_asked_what_somebody_else_answers_is_told(ohm, ohm_process) -> None:
+    with ohm_process.start("run", "task", "push five times"):
+        asked = open_request(ohm)
+        with on_terminal(ohm_process, "task", asked["task_id"], "--follow") as (screen, _):
+            screen.wait_for("a answer")
+            screen.type("a")
+            screen.wait_for("[y] once")
+            ohm("answer", asked["id"], "approve")
+            screen.wait_for("It asks that no longer.")
+            screen.type("q")
+            screen.wait_for_end()
+
+
 def hint_of(process) -> str:
     told = b""
     while b"Answer it with: " not in told:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -9,13 +10,15 @@ import anyio
 
 from ohm_subagents._app.sources import system_clock
 from ohm_subagents._plugins.hooks.specs import hookimpl
+from ohm_subagents._terminal.hint import Note, hint_lines
 from ohm_subagents._terminal.prompts import answer_command, unbroken
+from ohm_subagents._terminal.selection import STEPS, Selection
 from ohm_subagents._terminal.terminal import is_terminal, prose_lines
 from ohm_subagents._views.call_waits import ended_waits
-from ohm_subagents._views.cells import one_line, wrap, wrapped
+from ohm_subagents._views.cells import wrapped
 from ohm_subagents._views.live_task import LiveTask, as_of_now, with_patience
 from ohm_subagents._views.screen import screen_lines, sum_line
-from ohm_subagents._views.spans import painted, stacked
+from ohm_subagents._views.spans import painted
 from ohm_subagents._views.theme import PLAIN
 from ohm_subagents._views.tree import SPINNER, SPINNER_FRAME_MS
 from ohm_subagents._views.tree_order import in_tree
@@ -30,14 +33,13 @@ from ohm_subagents.contract.events import (
 from ohm_subagents.contract.requests import AnswerAwaited, AnswerGiven
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from ohm_subagents._plugins.suites.observer import Observer
-    from ohm_subagents._views.spans import Span
+    from ohm_subagents._terminal.shown import Shown
     from ohm_subagents._views.theme import Theme
     from ohm_subagents.contract import Event, Request, Task, TaskId
-    from ohm_subagents.contract.activity import OpenCall
 
 _THINKING_CHARS: Final = 400
 _MARGIN: Final = "  "
@@ -54,18 +56,16 @@ class Board:
         self._config = config
         self.has_keys = False
         """Tell at the bottom of a frame which keys there are."""
-        self.is_told = False
-        """Keys that send and cancel tell the commands that do so elsewhere."""
         self.is_left = False
         """The key that stops leaves the tasks, which go on: they are not of this command."""
-        self.note = ""
-        """A sentence in place of that, say about the last key."""
-        self.heard_after: tuple[TaskId, OpenCall] | None = None
-        """The call after whose end a task hears what was sent to it; the note says so until then."""
-        self.chosen: TaskId | None = None
+        self.note = Note()
+        """A sentence in place of the keys, say about the last one."""
+        self.selection = Selection()
         """The task that keys are about."""
         self.is_open = False
         """Show the chosen task alone."""
+        self.back: Callable[[], Shown] | None = None
+        """Leave it for the view from which it was opened, if it was."""
         self.news = anyio.Event()
         """Set, and replaced by a new one, when a task begins or ends to ask, or settles, or a key is about answers."""
         self._tasks: dict[TaskId, LiveTask] = {}
@@ -121,18 +121,27 @@ class Board:
     def chosen_task(self) -> Task | None:
         """The task that was chosen, or the only one."""
         tasks = [one.task for one in self.tasks]
-        return next((one for one in tasks if len(tasks) == 1 or one.id == self.chosen), None)
+        return next((one for one in tasks if len(tasks) == 1 or one.id == self.selection.chosen), None)
 
     @property
     def target(self) -> Task | None:
         """The task that a key is about: the chosen one, else the first that has not settled, else the first."""
         tasks = [one.task for one in self.tasks]
-        chosen = [one for one in tasks if one.id == self.chosen] or [one for one in tasks if not one.is_terminal]
+        chosen = [one for one in tasks if one.id == self.selection.chosen] or [
+            one for one in tasks if not one.is_terminal
+        ]
         return next(iter(chosen or tasks), None)
 
-    def how_to_answer(self, request: Request) -> str:
-        """Return the sentence with the command that answers a request from elsewhere."""
-        return " ".join(answer_command(request, self._config))
+    @property
+    def asked(self) -> Request | None:
+        """The request of the chosen task; without a choice, that of the first that asks."""
+        tasks = [one.task for one in self.tasks if self.selection.chosen in {None, one.task.id}]
+        return next((one.requests[0] for one in tasks if one.requests), None)
+
+    def task(self, task_id: TaskId) -> Task | None:
+        """Return a shown task as it is now; None if it is not known."""
+        seen = self._tasks.get(task_id)
+        return None if seen is None else seen.task
 
     def sum_line(self, width: int) -> str:
         """Return what the tasks came to so far, without colours; empty for one."""
@@ -147,11 +156,28 @@ class Board:
                 below.add(one.task.id)
         return sum(one.task.id in below - {task_id} and not one.task.is_terminal for one in self.tasks)
 
+    def press(self, key: str) -> Shown | None:
+        """Choose, open or close a task, or leave; see `Shown`."""
+        match key:
+            case "q" | "\x1b" if self.back is not None and (key == "q" or not self.is_open):
+                return self.back()
+            case "q":
+                signal.raise_signal(signal.SIGINT)
+            case "\n" | "\r":
+                if self.selection.chosen is None:
+                    self.move(0)
+                self.is_open = not self.is_open
+            case "\x1b":
+                self.is_open = False
+            case _ if key in STEPS:
+                self.move(STEPS[key])
+            case _:
+                return None
+        return self
+
     def move(self, step: int) -> None:
         """Choose the next task, or the one before."""
-        ids = [one.task.id for one in self.tasks]
-        at = ids.index(self.chosen) + step if self.chosen is not None and self.chosen in ids else 0
-        self.chosen = ids[at % len(ids)] if ids else None
+        self.selection.move([one.task.id for one in self.tasks], step)
 
     def frame(self, width: int, height: int) -> str:
         """Draw what happens now in at most `height` lines."""
@@ -160,7 +186,7 @@ class Board:
             return f"  {SPINNER[now_ms // SPINNER_FRAME_MS % len(SPINNER)]} Starting…"
         hint = self._hint(tasks, width)
         if self.is_open:
-            opened = [as_of_now(one, tasks)._replace(depth=0) for one in tasks if one.task.id == self.chosen]
+            opened = [as_of_now(one, tasks)._replace(depth=0) for one in tasks if one.task.id == self.selection.chosen]
             tasks = opened or tasks
         tasks = [one._replace(is_answered_here=self.has_keys) for one in tasks]
         lines = screen_lines(
@@ -169,41 +195,32 @@ class Board:
             width=width,
             height=height - len(hint),
             theme=self.theme,
-            chosen=self.chosen if self.has_keys else None,
+            chosen=self.selection.chosen if self.has_keys else None,
         )
         shown, room = tasks[0].task, height - len(hint) - len(lines) - 1
-        if self.is_open and shown.is_terminal and room > 0:
+        is_alone = self.is_open or (self.back is not None and len(tasks) == 1)
+        if is_alone and shown.is_terminal and room > 0:
             lines += ["", *_answer((shown.output or shown.text)[:_ANSWER_CHARS], width)[:room]]
-        return "\n".join([*lines, *(painted([("", _MARGIN), *line], width, self.theme) for line in hint)])
+        return "\n".join([*lines, *hint])
 
-    def _hint(self, tasks: Sequence[LiveTask], width: int) -> list[list[Span]]:
+    def _hint(self, tasks: Sequence[LiveTask], width: int) -> list[str]:
         """Return what is said below the tasks: a note, the keys, or without these how to answer the first that asks."""
-        room = max(1, width - len(_MARGIN))
-        if self.note:
-            return [[("warning", line)] for line in wrap(one_line(f"{self.note}{self._heard_text()}"), room)]
-        if self.has_keys:
-            return stacked((("dim", key) for key in self._keys(tasks)), room)
+        note = self.note.told(one.task for one in tasks)
+        if note or self.has_keys:
+            return hint_lines([("dim", key) for key in self._keys(tasks)], note, width, self.theme)
         asked = next((one.task.requests[0] for one in tasks if one.task.requests), None)
-        lines = [] if asked is None else unbroken(answer_command(asked, self._config), room)
-        return [[("warning", line)] for line in lines]
-
-    def _heard_text(self) -> str:
-        """Return when what was sent is heard, as long as that is to come."""
-        if self.heard_after is None:
-            return ""
-        task_id, call = self.heard_after
-        is_open = any(one.task.id == task_id and call in one.task.activity.open_calls for one in self.tasks)
-        return f" · heard once {one_line(call.tool)} has ended" if is_open else ""
+        lines = [] if asked is None else unbroken(answer_command(asked, self._config), max(1, width - len(_MARGIN)))
+        return [painted([("", _MARGIN), ("warning", line)], width, self.theme) for line in lines]
 
     def _keys(self, tasks: Sequence[LiveTask]) -> list[str]:
-        shown = [one.task for one in tasks if not self.is_open or one.task.id == self.chosen]
+        shown = [one.task for one in tasks if not self.is_open or one.task.id == self.selection.chosen]
         ways = [] if len(tasks) == 1 else ["Esc back"] if self.is_open else ["↑↓ choose ▸", "Enter open"]
-        how = "how to " if self.is_told else ""
-        steer = [f"s {how}send", *(["a answer"] if any(one.requests for one in shown) else [])]
+        steer = ["s send", *(["a answer"] if any(one.requests for one in shown) else [])]
         if (self.is_left or len(tasks) > 1) and any(not one.is_terminal for one in shown):
-            steer.append(f"x {how}cancel")
+            steer.append("x cancel")
         goes_on = "task goes on" if len(tasks) == 1 else "tasks go on"
-        return [f"q leave ({goes_on})" if self.is_left else "q stop", *ways, *steer]
+        leave = "q all tasks" if self.back is not None else f"q leave ({goes_on})" if self.is_left else "q stop"
+        return [leave, *ways, *steer]
 
 
 @lru_cache(maxsize=4)

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from ohm_subagents._terminal.command import complain
-from ohm_subagents._terminal.prompts import Prompts, answered_here
+from ohm_subagents._terminal.on_demand import OhmOnDemand
+from ohm_subagents._terminal.prompts import answered_here
+from ohm_subagents._terminal.shown import Front
 from ohm_subagents._terminal.signals import aborted_by_signal
 from ohm_subagents._views.cells import one_line
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from ohm_subagents import Ohm
     from ohm_subagents._plugins.suites.tool import ToolResult
     from ohm_subagents._terminal.board import Board
-
+    from ohm_subagents._terminal.shown import Shown
 
 _NO_KEYS: Final = (
     "Standard input is no terminal: no keys are read, and nobody is asked here. What becomes of calls that rules ask "
@@ -60,34 +62,41 @@ async def _abort_after(seconds: float, abort: anyio.Event) -> None:
 
 
 @asynccontextmanager
-async def watched(ohm: Ohm | None, board: Board | None) -> AsyncGenerator[None]:
-    """Draw the tasks of a board, obey keys, and ask the person at the terminal what subagents request.
+async def watched(ohm: Ohm | OhmOnDemand, shown: Shown | None) -> AsyncGenerator[None]:
+    """Draw tasks, obey keys, and ask the person at the terminal what subagents request.
 
-    No board is no live display, and no keys. Without an `ohm` nobody is asked, and no key sends or cancels.
+    Nothing to show is no live display, and no keys. An `Ohm` on demand is opened by the first key that steers, and
+    closed in the end; nobody is asked before that.
     """
-    answered = nullcontext() if ohm is None else answered_here(ohm)
-    if board is None:
+    own = None if isinstance(ohm, OhmOnDemand) else ohm
+    answered = nullcontext() if own is None else answered_here(own)
+    if shown is None:
         with answered:
             yield
         return
-    if ohm is not None and (sys.stdin is None or not sys.stdin.isatty()):  # pyright: ignore[reportUnnecessaryComparison]  None when the shell closed it
+    if own is not None and (sys.stdin is None or not sys.stdin.isatty()):  # pyright: ignore[reportUnnecessaryComparison]  None when the shell closed it
         complain(_NO_KEYS)
     from ohm_subagents._terminal.display import drawn
-    from ohm_subagents._terminal.keys import Keyboard, has_keyboard
+    from ohm_subagents._terminal.key_reader import has_keyboard
+    from ohm_subagents._terminal.keys import Keyboard
 
+    front = Front(shown)
     unanswered: Iterable[str] = ()
-    with drawn(board.frame) as display:
-        if not has_keyboard():
-            with answered:
-                yield
-            return
-        async with anyio.create_task_group() as group:
-            keyboard = Keyboard(ohm, board, display, group)
-            group.start_soon(keyboard.run)
-            prompts = Prompts(keyboard.lent_to_answer, keyboard.who_asks, has_way_back=True)
-            with nullcontext() if ohm is None else ohm.answering(prompts, by="terminal"):
-                yield
-            unanswered = keyboard.unanswered
-            group.cancel_scope.cancel()
+    try:
+        with drawn(front.frame) as display:
+            if not has_keyboard():
+                with answered:
+                    yield
+                return
+            async with anyio.create_task_group() as group:
+                keyboard = Keyboard(ohm, front, display, group)
+                group.start_soon(keyboard.run)
+                with nullcontext() if own is None else own.answering(keyboard.prompts, by="terminal"):
+                    yield
+                unanswered = keyboard.steering.unanswered
+                group.cancel_scope.cancel()
+    finally:
+        if isinstance(ohm, OhmOnDemand):
+            await ohm.aclose()
     for words in unanswered:
         complain(f'Not answered: "{one_line(words)}".')

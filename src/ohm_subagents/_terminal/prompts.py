@@ -137,6 +137,11 @@ class Prompts:
                 async with self._lent(request), self._turn:
                     return await self._asked(request)
 
+    async def asked_now(self, request: Request) -> Answer:
+        """Return the person's answer where the terminal is lent already; raises `WentBack` for Esc."""
+        async with self._turn:
+            return await self._asked(request)
+
     async def _asked(self, request: Request) -> Answer:
         with typing() as terminal:
             complain(_shown(request, f"\n{self._who(request)}"))

@@ -15,7 +15,9 @@ from ohm_subagents.commands import (
     SUCCESS,
     TASK_FAILED,
     Board,
+    OhmOnDemand,
     complain,
+    directory,
     is_terminal,
     print_batch,
     print_json_lines,
@@ -34,17 +36,19 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
+    from ohm_subagents import Ohm
     from ohm_subagents.config import OhmConfig
     from ohm_subagents.contract import Task, TaskId
     from ohm_subagents.store import Store
 
 
-async def follow(view: str, file: Path | None, task: Task, store: Store, _config: OhmConfig) -> int:
+async def follow(view: str, cwd: Path, file: Path | None, task: Task, store: Store, _config: OhmConfig) -> int:
     """Show a task until it has settled: drawn on a terminal, else as its transcript; or its events. Return a code.
 
-    `file` is the ohm.json that was typed in place of the user's.
+    `cwd` is the directory that was typed, and `file` the ohm.json that was typed in place of the user's: keys steer
+    with these.
     """
-    drawn_live = partial(_drawn, file)
+    drawn_live = partial(_drawn, cwd, file)
     show = _printed_events if view == "--events" else drawn_live if is_terminal() and not view else _transcribed
     ended = await until_signal(partial(show, task, store))
     if isinstance(ended, signal.Signals):
@@ -79,12 +83,23 @@ async def _transcribed(task: Task, store: Store) -> Task:
     return state
 
 
-async def _drawn(file: Path | None, task: Task, store: Store) -> Task:
+def steered(cwd: Path, file: Path | None) -> OhmOnDemand:
+    """Return the `Ohm` that keys steer with, as `ohm cancel` does; nothing is opened before the first one."""
+
+    async def opens() -> Ohm:
+        from ohm_subagents import Ohm
+
+        return await Ohm.aopen(cwd=directory(cwd), config=file)
+
+    return OhmOnDemand(opens)
+
+
+async def _drawn(cwd: Path, file: Path | None, task: Task, store: Store) -> Task:
     board = Board(terminal_theme(), config=file)
     board.is_left = True
     board.show(task)
     try:
-        async with nullcontext() if task.is_terminal else watched(None, board):
+        async with nullcontext() if task.is_terminal else watched(steered(cwd, file), board):
             return await replayed(task, store, board)
     finally:  # whoever leaves it keeps what was drawn
         newest = ((one, store.get(one.task.id)) for one in board.tasks)

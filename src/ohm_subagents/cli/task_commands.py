@@ -79,7 +79,7 @@ def task(
     if is_followed and name in {"--output", "--json"}:
         complain(f"--follow shows what a task does, and {name} what came of it: type one of them.")
         raise typer.Exit(BAD_USAGE)
-    view = partial(follow, name, config) if is_followed else VIEWS.get(name) or partial(tree, config)
+    view = partial(follow, name, cwd, config) if is_followed else VIEWS.get(name) or partial(tree, config)
     read(partial(print_task, task_id, view, file=config, as_json=as_json), cwd=cwd, config=config, as_json=as_json)
 
 

@@ -1,0 +1,95 @@
+"""Tasks that are drawn, of which keys choose one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import anyio
+
+    from ohm_subagents._terminal.hint import Note
+    from ohm_subagents.contract import Request, Task, TaskId
+
+
+class Shown(Protocol):
+    """The tasks of one command, or of all processes, as they are drawn."""
+
+    has_keys: bool
+    """Tell at the bottom of a frame which keys there are."""
+
+    @property
+    def note(self) -> Note:
+        """The note in place of that."""
+        ...
+
+    @property
+    def news(self) -> anyio.Event:
+        """Set, and replaced by a new one, when a task begins or ends to ask, or settles, or a key is about answers."""
+        ...
+
+    @property
+    def asks_alone(self) -> bool:
+        """True if every task that has not settled waits for an answer, so that it is asked at once."""
+        ...
+
+    @property
+    def chosen_task(self) -> Task | None:
+        """The task that was chosen, or the only one."""
+        ...
+
+    @property
+    def target(self) -> Task | None:
+        """The task that a follow-up is for."""
+        ...
+
+    @property
+    def asked(self) -> Request | None:
+        """The request of the chosen task; without a choice, that of the first that asks."""
+        ...
+
+    @property
+    def asks(self) -> bool:
+        """True if a task waits for an answer."""
+        ...
+
+    def task(self, task_id: TaskId) -> Task | None:
+        """Return a shown task as it is now; None if it is not known."""
+        ...
+
+    def going_below(self, task_id: TaskId) -> int:
+        """Return how many tasks below one have not settled."""
+        ...
+
+    def sum_line(self, width: int) -> str:
+        """Return what the tasks came to so far, without colours; empty for one."""
+        ...
+
+    def tell_news(self) -> None:
+        """Wake those who wait for news."""
+        ...
+
+    def frame(self, width: int, height: int) -> str:
+        """Draw what happens now in at most `height` lines."""
+        ...
+
+    def press(self, key: str) -> Shown | None:
+        """Obey a key that chooses, opens or closes, and return what is drawn then; None for a key that is none."""
+        ...
+
+
+class Front:
+    """The view that is drawn now, after a key has opened or closed one."""
+
+    def __init__(self, shown: Shown) -> None:
+        self.shown = shown
+
+    def frame(self, width: int, height: int) -> str:
+        """Draw it."""
+        return self.shown.frame(width, height)
+
+    def show(self, shown: Shown) -> None:
+        """Draw another one from now on, which has keys too."""
+        before, self.shown = self.shown, shown
+        shown.has_keys = before.has_keys
+        if before is not shown:
+            before.tell_news()  # whoever waits for news of it is to wait for those of the other one
