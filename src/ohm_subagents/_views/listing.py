@@ -87,14 +87,22 @@ def task_list_lines(
     head: list[Span] = [("", margin), (token, marker), ("dim", f" {one_line(short_id or task.id)}"), ("", f" {title}")]
     room = max(1, width - len(margin) - len(_INDENT))
     lines = stacked([(token, _status_text(task, where, state)), *(("dim", text) for text in facts)], room)
-    beside = [text for text in (reason, *used) if text]
-    while beside and span_cells(lines[-1]) + len(BETWEEN) + cells(beside[0]) <= room:
-        lines[-1].append(("dim", BETWEEN + beside.pop(0)))
-    if reason and reason in beside:
+    *_, last = lines
+    lines[-1] = _beside(last, [*filter(None, [reason]), *used], room)
+    if reason and lines[-1] == last:
         lines += [[("dim", line)] for line in _shortened(reason, room, 1 + (task.status == "failed"))]
     if asking is not None:
         lines += asked_lines(asking, width=room, limit=_ASKED_LINES)
     return painted(head, width, theme), *(painted([("", margin + _INDENT), *line], width, theme) for line in lines)
+
+
+def _beside(line: list[Span], texts: Iterable[str], room: int) -> list[Span]:
+    """Return a line with as many of these texts at its end, in their order, as fit."""
+    for text in texts:
+        if span_cells(line) + len(BETWEEN) + cells(text) > room:
+            break
+        line = [*line, ("dim", BETWEEN + text)]
+    return line
 
 
 def _shortened(words: str, width: int, most: int) -> list[str]:

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from ohm_subagents.views import Concern
 
 STUCK: Final = (
-    "What is stuck has made no progress for 30s or more; a long call may only be slow. 'ohm task <id>' shows what it did, "
-    "'ohm cancel <id>' stops it, and 'ohm send <id> \"…\"' tells it something once the call that it is in has ended."
+    "What is stuck has made no progress for 30s or more; a long call may only be slow. 'ohm task <id>' shows what it "
+    "did, 'ohm cancel <id>' stops it, and 'ohm send <id> \"…\"' tells it something once the call that it is in "
+    "has ended."
 )
 Show: TypeAlias = "Callable[[Store, OhmConfig], Awaitable[int]]"
 
