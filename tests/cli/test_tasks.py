@@ -399,6 +399,43 @@ def test_what_tasks_used_is_added_up(ohm) -> None:
 
 
 @pytest.mark.anyio
+async def test_the_tree_of_one_task_is_listed_and_its_cost_added_up(ohm) -> None:
+    clock = Clock(system_clock())
+    spent = UsageAdded(usage=Usage(requests=1, cost_usd=Decimal("0.25")))
+    parents = {"task_root": None, "task_child": "task_root", "task_grandchild": "task_child", "task_other": None}
+    async with opened("sqlite", ohm.root / "config", clock) as store:
+        hand = Hand(store, clock)
+        for task_id, parent in parents.items():
+            hand.settled(task_id, spent, parent=parent)
+            clock.now += 1
+        await store.flush()
+
+    def ids(*typed: str) -> list[str]:
+        return [line.split()[1] for line in ohm("tasks", *typed).stdout.splitlines() if " task_" in line]
+
+    def looked() -> None:
+        assert ids("--below", "ask_root") == ["task_grandchild", "task_child", "task_root"]
+        assert ids("--below", "task_child", "--limit", "1") == ["task_grandchild"]
+        assert ohm("tasks", "--below", "task_root", "--limit", "2").stderr == "1 more task: --limit 3\n"
+        total = ohm("tasks", "--below", "task_root", "--cost").stdout.splitlines()[-1]
+        assert total.startswith("3 tasks in all: $0.7500 · 3 requests")
+        assert ohm("tasks", "--below", "task_root", "--cost", "--by", "profile").stdout.splitlines()[-1].split()[
+            :2
+        ] == [
+            "all",
+            "3",
+        ]
+        assert json.loads(ohm("tasks", "--below", "task_other", "--json").stdout)[0]["task_id"] == "task_other"
+        nothing = ohm("tasks", "--below", "task_root", "--status", "failed").stdout
+        assert nothing == "No task of the tree of 'task_root' has the status 'failed'.\n"
+        unknown = ohm("tasks", "--below", "nobody")
+        assert (unknown.returncode, unknown.stdout, "nobody" in unknown.stderr) == (1, "", True)
+        assert ohm("tasks", "--below", "task_root", "export").returncode == 2
+
+    await to_thread.run_sync(looked)
+
+
+@pytest.mark.anyio
 async def test_what_is_left_of_a_shared_budget_is_that_of_now_in_every_view(ohm) -> None:
     clock = Clock(system_clock())
     start = StartBudget(id="start_1", budget=Budget(cost_usd=Decimal(5)))

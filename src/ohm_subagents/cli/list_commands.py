@@ -4,18 +4,38 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path  # noqa: TC003  typer reads the annotations
-from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
 from ohm_subagents.commands import BAD_USAGE, HERE, AsJson, Config, Cwd, complain, typed_count, typed_path
 
 if TYPE_CHECKING:
+    from ohm_subagents.cli.reading import Below
     from ohm_subagents.store import TaskQuery
     from ohm_subagents.views import CostKey
 
-_LIMIT: Final = 20
 Session: TypeAlias = Annotated[str | None, typer.Option("--session", help="Only tasks of this session.")]
+TreeOf: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--below", metavar="<task>", help="Only this task and all below it; a part of its id is enough."),
+]
+WithCost: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--cost",
+        help="Show what each task used itself and with all tasks below it; the sum counts each listed one once.",
+    ),
+]
+Limit: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--limit",
+        help="Maximum number of tasks, newest first: 20, and with --below all of them, if it is left out.",
+        metavar="<int>",
+        parser=typed_count,
+    ),
+]
 tasks_app = typer.Typer(help="List the kept tasks of every process, or export them.", rich_markup_mode=None)
 
 
@@ -32,40 +52,37 @@ def tasks(
     ] = None,
     profile: Annotated[str | None, typer.Option("--profile", help="Only tasks of this subagent.")] = None,
     session: Session = None,
-    cost: Annotated[
-        bool, typer.Option("--cost", help="Show what each task used, with all tasks below it, and the sum.")
-    ] = False,
+    below: TreeOf = None,
+    cost: WithCost = False,
     by: Annotated[
         str | None,
         typer.Option("--by", help="Add up what all of them used, by profile, model, day or session."),
     ] = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="With --by, as CSV.")] = False,
-    limit: Annotated[
-        int,
-        typer.Option("--limit", help="Maximum number of tasks, newest first.", metavar="<int>", parser=typed_count),
-    ] = _LIMIT,
+    limit: Limit = None,
     cwd: Cwd = HERE,
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
     """List the kept tasks, newest first."""
     if context.invoked_subcommand is not None:
-        given = (status, profile, session, cost, by, as_csv, limit, cwd, config, as_json)
-        if given != (None, None, None, False, None, False, _LIMIT, HERE, None, False):
+        given = (status, profile, session, below, cost, by, as_csv, limit, cwd, config, as_json)
+        if given != (None, None, None, None, False, None, False, None, HERE, None, False):
             complain(f"Put the options behind the word: ohm tasks {context.invoked_subcommand} <options>.")
             raise typer.Exit(BAD_USAGE)
         return
-    from ohm_subagents.cli.reading import read
+    from ohm_subagents.cli.reading import Below, read
     from ohm_subagents.cli.tasks import print_tasks
     from ohm_subagents.store import TaskQuery
 
-    query = TaskQuery(status=status, profile=profile, session=session)
+    query, tree = TaskQuery(status=status, profile=profile, session=session), Below(below, config)
     if by is not None or as_csv:
-        _report(query, by, as_csv=as_csv, as_json=as_json, cwd=cwd, config=config)
-    read(partial(print_tasks, query, limit, with_cost=cost, as_json=as_json), cwd=cwd, config=config, as_json=as_json)
+        _report(query, tree, by, as_csv=as_csv, as_json=as_json, cwd=cwd)
+    show = partial(print_tasks, query, limit, below=tree, with_cost=cost, as_json=as_json)
+    read(show, cwd=cwd, config=config, as_json=as_json)
 
 
-def _report(query: TaskQuery, by: str | None, *, as_csv: bool, as_json: bool, cwd: Path, config: Path | None) -> None:
+def _report(query: TaskQuery, tree: Below, by: str | None, *, as_csv: bool, as_json: bool, cwd: Path) -> None:
     from ohm_subagents.cli.reading import read
     from ohm_subagents.cli.report import print_costs
     from ohm_subagents.views import COST_KEYS
@@ -79,7 +96,7 @@ def _report(query: TaskQuery, by: str | None, *, as_csv: bool, as_json: bool, cw
         complain("--csv and --json exclude each other: type one of them.")
         raise typer.Exit(BAD_USAGE)
     form: Literal["table", "csv", "json"] = "csv" if as_csv else "json" if as_json else "table"
-    read(partial(print_costs, query, wanted, form), cwd=cwd, config=config, as_json=as_json)
+    read(partial(print_costs, query, wanted, form, below=tree), cwd=cwd, config=tree.file, as_json=as_json)
 
 
 @tasks_app.command()

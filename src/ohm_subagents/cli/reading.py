@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn, TypeAlias
 
-from ohm_subagents.commands import directory, finish, system_clock, with_store
+from ohm_subagents.commands import directory, find_task, finish, system_clock, with_store
 from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.store import TaskQuery, event_to_json
 from ohm_subagents.views import CONCERNS, account_now, concern_of, patient_tasks
@@ -44,8 +44,43 @@ def owner_of(task: Task | ListedTask, store: Store) -> str:
     return "" if task.is_terminal else store.owner(task.id)
 
 
-def listed(query: TaskQuery, store: Store) -> Iterator[Result[ListedTask, OhmError]]:
-    """Yield the tasks that a query chooses, newest first; its status may also be one of `CONCERNS`."""
+class Below(NamedTuple):
+    """The tree of a task that was typed, or that of any."""
+
+    typed: str | None = None
+    """A task as typed: only it and those below it; None for any."""
+    file: Path | None = None
+    """The ohm.json that was typed in place of the user's."""
+
+    def ids(self, store: Store, config: OhmConfig, *, as_json: bool) -> frozenset[TaskId] | int | None:
+        """Return the ids of its tasks, and None for any; or say why there is no such task, and return a code."""
+        if self.typed is None:
+            return None
+        found = find_task(self.typed, store, config, op="status", file=self.file, as_json=as_json)
+        if isinstance(found, int):
+            return found
+        ids, above = {found.id}, [found.id]
+        while above:
+            children = store.list(TaskQuery(parent=above.pop()))
+            new = {one.ok_value.id for one in children if isinstance(one, Ok)} - ids
+            ids |= new
+            above += new
+        return frozenset(ids)
+
+
+ANY: Final = Below()
+
+
+def listed(
+    query: TaskQuery, store: Store, among: frozenset[TaskId] | None = None
+) -> Iterator[Result[ListedTask, OhmError]]:
+    """Yield the tasks that a query chooses, `among` these, newest first; its status may also be one of `CONCERNS`."""
+    for found in _matching(query, store):
+        if among is None or (isinstance(found, Ok) and found.ok_value.id in among):
+            yield found
+
+
+def _matching(query: TaskQuery, store: Store) -> Iterator[Result[ListedTask, OhmError]]:
     if query.status not in CONCERNS:
         yield from store.list(query)
         return

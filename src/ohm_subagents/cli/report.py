@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from ohm_subagents.cli.reading import listed
+from ohm_subagents.cli.reading import ANY, listed
 from ohm_subagents.commands import NOTHING_KEPT, SUCCESS, complain, is_terminal, print_json, print_text, width
 from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.contract.task import UNAVAILABLE
@@ -15,17 +15,28 @@ from ohm_subagents.views import cost_csv, cost_records, cost_rows, cost_table
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ohm_subagents.cli.reading import Below
     from ohm_subagents.config import OhmConfig
     from ohm_subagents.contract import ListedTask
+    from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.store import Store, TaskQuery
     from ohm_subagents.views import CostKey
 
 
 async def print_costs(
-    query: TaskQuery, by: CostKey, form: Literal["table", "csv", "json"], store: Store, _config: OhmConfig
+    query: TaskQuery,
+    by: CostKey,
+    form: Literal["table", "csv", "json"],
+    store: Store,
+    config: OhmConfig,
+    *,
+    below: Below = ANY,
 ) -> int:
     """Print what all tasks that a query chooses have used; return the exit code."""
-    rows = cost_rows(_listed(query, by, store), by)
+    among = below.ids(store, config, as_json=form == "json")
+    if isinstance(among, int):
+        return among
+    rows = cost_rows(_listed(query, among, by, store), by)
     if form == "json":
         print_json(cost_records(rows, by))
     elif form == "csv":
@@ -39,8 +50,8 @@ async def print_costs(
     return SUCCESS
 
 
-def _listed(query: TaskQuery, by: CostKey, store: Store) -> Iterator[ListedTask]:
-    for found in listed(query, store):
+def _listed(query: TaskQuery, among: frozenset[TaskId] | None, by: CostKey, store: Store) -> Iterator[ListedTask]:
+    for found in listed(query, store, among):
         if isinstance(found, Err):
             complain(found.err_value)
             continue

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, get_args
+from typing import TYPE_CHECKING, Final, NamedTuple, get_args
 
-from ohm_subagents.cli.reading import STUCK, Accounts, concerns_in, listed, owner_of
+from ohm_subagents.cli.reading import ANY, STUCK, Accounts, Below, concerns_in, listed, owner_of
 from ohm_subagents.commands import (
     BAD_USAGE,
     NOTHING_KEPT,
@@ -47,17 +47,29 @@ if TYPE_CHECKING:
     from ohm_subagents.store import Store
     from ohm_subagents.views import Awaited, Concern
 
+_LIMIT: Final = 20
 STATES = frozenset({*get_args(Status), *CONCERNS})
 
 
 async def print_tasks(
-    query: TaskQuery, limit: int, store: Store, config: OhmConfig, *, with_cost: bool = False, as_json: bool
+    query: TaskQuery,
+    limit: int | None,
+    store: Store,
+    config: OhmConfig,
+    *,
+    below: Below = ANY,
+    with_cost: bool = False,
+    as_json: bool,
 ) -> int:
     """Print them, a line each; on a terminal two, and more for long words or costs. Return the exit code."""
     if query.status not in {None, *STATES}:
         complain(f"No task is ever '{query.status}'. Allowed: {', '.join(sorted(STATES))}.")
         return BAD_USAGE
-    shown, more = _chosen(query, limit, store)
+    among = below.ids(store, config, as_json=as_json)
+    if isinstance(among, int):
+        return among
+    limit = limit or (_LIMIT if among is None else len(among))
+    shown, more = _chosen(query, limit, store, among)
     if as_json:
         _print_envelopes(shown, more, store, config)
         return SUCCESS
@@ -65,10 +77,10 @@ async def print_tasks(
         print_text(NOTHING_KEPT)
     elif not shown:
         kept = store.count(TaskQuery())
-        print_text(_without(query, kept, store) if kept else f"No tasks are kept in '{store.place}'.")
+        print_text(_without(query, kept, store, below) if kept else f"No tasks are kept in '{store.place}'.")
     concerns = concerns_in(store) if any(task.status == "running" for task in shown) else {}
-    below = [one for task in shown if not task.is_terminal for one in store.list(TaskQuery(parent=task.id))]
-    awaited = awaited_tasks((one.ok_value for one in below if isinstance(one, Ok)), concerns)
+    children = [one for task in shown if not task.is_terminal for one in store.list(TaskQuery(parent=task.id))]
+    awaited = awaited_tasks((one.ok_value for one in children if isinstance(one, Ok)), concerns)
     known = _Known(store, concerns, awaited, Accounts(store) if with_cost else None)
     for depth, task in _in_trees(shown) if is_terminal() else ((0, task) for task in shown):
         _print_listed(task, known, depth)
@@ -93,27 +105,32 @@ def _in_trees(shown: Sequence[ListedTask]) -> Iterator[tuple[int, ListedTask]]:
         yield from tree
 
 
-def _chosen(query: TaskQuery, limit: int, store: Store) -> tuple[list[ListedTask], int]:
+def _chosen(
+    query: TaskQuery, limit: int, store: Store, among: frozenset[TaskId] | None
+) -> tuple[list[ListedTask], int]:
     """Return the tasks to show, and the number of others, which are counted and not read."""
     shown: list[ListedTask] = []
-    for number, found in enumerate(listed(query, store), 1):
+    for number, found in enumerate(listed(query, store, among), 1):
         if isinstance(found, Err):
             if all(each.message != found.err_value.message for each in store.diagnostics):  # those are printed anyway
                 complain(found.err_value)
         elif query.status in {None, found.ok_value.status, *CONCERNS}:  # its process may have died since it was written
             shown.append(found.ok_value)
         if len(shown) == limit:
-            kept = sum(1 for _ in listed(query, store)) if query.status in CONCERNS else store.count(query)
+            is_counted = among is None and query.status not in CONCERNS
+            kept = store.count(query) if is_counted else sum(1 for _ in listed(query, store, among))
             return shown, max(0, kept - number)
     return shown, 0
 
 
-def _without(query: TaskQuery, kept: int, store: Store) -> str:
+def _without(query: TaskQuery, kept: int, store: Store, below: Below) -> str:
     """Say that no task is like the query, of those that are kept."""
-    if query.status in CONCERNS and query == TaskQuery(status=query.status):
+    if query.status in CONCERNS and query == TaskQuery(status=query.status) and below.typed is None:
         return f"Nothing is {query.status} ({kept} {'task' if kept == 1 else 'tasks'} kept)."
     asked = {"status": query.status, "subagent": query.profile, "session": query.session}
     wanted = " and ".join(f"the {name} '{value}'" for name, value in asked.items() if value is not None)
+    if below.typed is not None:
+        return f"No task of the tree of '{below.typed}' has {wanted}."
     return f"No task in '{store.place}' has {wanted} (kept there: {kept})."
 
 
