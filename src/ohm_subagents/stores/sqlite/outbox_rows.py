@@ -94,11 +94,15 @@ def settle(connection: sqlite3.Connection, task: Task) -> None:
 
 
 def remove(connection: sqlite3.Connection, task_ids: Iterable[TaskId], now_ms: int) -> None:
-    """Remove tasks; those for which a consumer waits are hidden instead."""
-    ids = [(each,) for each in task_ids]
-    hide = f"UPDATE tasks SET expired_ms = ? WHERE id = ? AND expired_ms IS NULL AND {AWAITED}"  # noqa: S608  our own text
-    connection.executemany(hide, [(now_ms, *each) for each in ids])
-    connection.executemany(f"DELETE FROM tasks WHERE id = ? AND NOT {AWAITED}", ids)  # noqa: S608  as above
+    """Remove tasks; those for which a consumer waits are hidden instead.
+
+    Of all in one statement: each keeps a copy of what it changes, until it is certain that it does not fail.
+    """
+    ids = (*task_ids,)
+    these = f"id IN ({', '.join('?' * len(ids))})"
+    hide = f"UPDATE tasks SET expired_ms = ? WHERE {these} AND expired_ms IS NULL AND {AWAITED}"  # noqa: S608  our own text
+    connection.execute(hide, (now_ms, *ids))
+    connection.execute(f"DELETE FROM tasks WHERE {these} AND NOT {AWAITED}", ids)  # noqa: S608  as above
 
 
 def remove_missed(connection: sqlite3.Connection, now_ms: int, *, over: int) -> list[TaskId]:
