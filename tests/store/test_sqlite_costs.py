@@ -1,4 +1,4 @@
-"""What the default store asks of the system for one task, counted: no clock says it on a busy machine."""
+"""Counts of the system calls and waits that a task costs on the default store: no clock tells them on a busy machine."""
 
 from pathlib import Path
 
@@ -26,3 +26,17 @@ async def test_what_leaves_the_file_is_copied_into_no_other(tmp_path):
             Hand(store, clock).settled(f"task_{number}")
             await store.flush()
         assert writes() - before < 30 * TASKS  # two for each page of the log that is written ahead
+
+
+async def test_hundreds_of_tasks_are_written_before_the_file_itself_is_which_waits_for_the_disk(tmp_path):
+    clock, file = Clock(), tmp_path / "ohm.subagents.tasks.sqlite3"
+    async with opened("sqlite", tmp_path, clock) as store:
+        Hand(store, clock).settled("task_first")
+        await store.flush()
+        before = file.stat()
+        for number in range(TASKS):
+            Hand(store, clock).settled(f"task_{number}", output="x" * 2000)
+            await store.flush()
+        after = file.stat()
+        assert (after.st_mtime_ns, after.st_size) == (before.st_mtime_ns, before.st_size)
+    assert file.stat().st_size > TASKS * 2000
