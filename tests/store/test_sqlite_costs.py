@@ -1,4 +1,4 @@
-"""Counts of the system calls and waits that a task costs on the default store: no clock tells them on a busy machine."""
+"""System calls and waits of a task on the default store, counted: no clock tells them on a busy machine."""
 
 from pathlib import Path
 
