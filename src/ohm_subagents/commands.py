@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         with_config,
     )
     from ohm_subagents._terminal.display import Display, drawn
-    from ohm_subagents._terminal.finished import finished_lines, print_batch, print_finished
+    from ohm_subagents._terminal.finished import finished_lines, print_batch, print_finished, print_retry
     from ohm_subagents._terminal.hint import Note
     from ohm_subagents._terminal.key_reader import pressed_keys
     from ohm_subagents._terminal.listening import listener_at, serve_app
@@ -132,6 +132,7 @@ __all__ = [
     "print_json_lines",
     "print_prose",
     "print_refusal",
+    "print_retry",
     "print_styled",
     "print_text",
     "print_wrapped",
@@ -164,7 +165,7 @@ __getattr__, __dir__ = lazy_names(
         "chosen_server complain directory finish inspect json_fault print_refusal report typed_count typed_path "
         "typed_text with_config",
         "_terminal.board": "Board",
-        "_terminal.finished": "finished_lines print_batch print_finished",
+        "_terminal.finished": "finished_lines print_batch print_finished print_retry",
         "_terminal.display": "Display drawn",
         "_terminal.listening": "listener_at serve_app",
         "_terminal.live": "call_live watched",

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 
 import pytest
@@ -64,6 +65,40 @@ def test_a_batch_that_is_stopped_at_a_terminal_ends_as_it_was_drawn(ohm, ohm_pro
     left = screen.text[screen.text.rindex("2 cancelled") :]
     assert ("Finder · Scan" in left, "Finder · Look" in left, "Cancelled after" in left) == (True, True, True)
     assert ("batch:" in screen.text, "output (" in screen.text) == (False, False)
+
+
+OVERVIEW = """\
+3 failed · 2 succeeded · 0s · 5 tool calls
+  ✓ Scan · 0s · 1 tool · line one · line two
+  ✓ Look · 0s · 1 tool
+    ╰── The lock is released in a callback that may never be
+        called. The lock is released in a callback that may
+        never be called. The lock is released in a callback…
+  ✕ Push · 0s · 1 tool · It is full for now.
+  ✕ Pull · 0s · 1 tool · It is full for now.
+  ✕ Mend · 0s · 1 tool · It broke.
+What failed may succeed when it is tried again, as id_3
+(Push) by:
+  ohm run --resume id_3 "Try again."
+The same goes for id_4 (Pull).
+"""
+
+
+def test_a_batch_without_room_for_its_trees_ends_with_what_each_answered_and_how_to_try_again(ohm, ohm_process) -> None:
+    ohm.configure({"suites": ["task"], "subagentBackend": "stage"})
+    long = "repeat " + "The lock is released in a callback that may never be called. " * 6
+    prompts = {"Scan": "answer", "Look": long, "Push": "fail for now", "Pull": "fail for now", "Mend": "fail"}
+    tasks = [{"subagent_type": "finder", "description": title, "prompt": prompts[title]} for title in prompts]
+    batch = {"op": "start", "parallel": True, "tasks": tasks}
+    with on_terminal(ohm_process, "call", "task", json.dumps(batch), columns=60, rows=20) as (screen, process):
+        screen.wait_for_end()
+        assert process.wait(PATIENCE_S) == 1
+    answers, _, end = screen.text.rpartition("\n\n")
+    assert "never be called. The lock is released" in " ".join(answers.split())
+    shown = re.sub(r"\b\d+(\.\d+)?s\b", "0s", end)
+    assert re.sub(r"\w{3}_000", "id_", shown) == OVERVIEW
+    place = json.loads(ohm("tasks", "--json").stdout)
+    assert sum(one["task_id"][-8:] in end for one in place) == 2
 
 
 FAILING = {

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._app.sources import system_clock
-from ohm_subagents._terminal.terminal import is_terminal, print_prose, print_styled, print_text, width
+from ohm_subagents._terminal.command import complain, with_config
+from ohm_subagents._terminal.lookup import short_id
+from ohm_subagents._terminal.terminal import height, is_terminal, print_prose, print_styled, print_text, width
 from ohm_subagents._views.answer import said_last
 from ohm_subagents._views.brief_rows import brief_blocks
+from ohm_subagents._views.cells import fit, one_line
 from ohm_subagents._views.live_task import LiveTask, with_patience
 from ohm_subagents._views.live_tree import WHOLE, task_block
 from ohm_subagents._views.screen import left_of, sum_line
@@ -17,13 +21,19 @@ from ohm_subagents._views.titles import title_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
+    from pathlib import Path
 
+    from ohm_subagents._plugins.stores import Store
     from ohm_subagents._views.call_waits import CallWait
     from ohm_subagents._views.theme import Theme
     from ohm_subagents.contract import Task, TaskId
 
 _MOST_SAID: Final = 3
 """Lines of what one of several tasks answered, or why it failed."""
+_NAMED: Final = 4
+"""Tasks that a sentence names."""
+_TITLE: Final = 40
+"""Cells of a title in a sentence."""
 
 
 def finished_lines(
@@ -60,22 +70,42 @@ def print_batch(
 
     `tasks` are in the order of `Board.tasks`: each above those that its subagent has started, whose answers are not
     printed but for those that were `asked` for. `after` prints what belongs below an answer. In a pipe no line is cut.
-    One task is printed as `print_finished` does.
+    Where a terminal has no room for the trees of several, the answers come first, and last what all came to, with the
+    beginning of what each answered or why it failed. One task is printed as `print_finished` does.
     """
     tasks = with_patience(tasks, now_ms=system_clock())
     tops = [at for at, one in enumerate(tasks) if not one.depth]
     blocks = [tasks[start:end] for start, end in zip(tops, [*tops[1:], len(tasks)], strict=True)]
     now_ms, columns = system_clock(), width() if is_terminal() else sys.maxsize
-    if len(tasks) > 1:
-        print_styled(_sum(tasks, columns, theme))
-    for top, *below in blocks:
-        print_styled("\n".join(_block(top, below, columns, theme)))
+    sums = [_sum(tasks, columns, theme)] if len(tasks) > 1 else []
+    trees = [line for top, *below in blocks for line in _block(top, below, columns, theme)]
+    is_long = is_terminal() and len(tops) > 1 and len(trees) >= height()
+    if not is_long:
+        print_styled("\n".join([*sums, *trees]))
     told = [one._replace(depth=0) for one in tasks if not one.depth or one.task.id in asked]
     for one in told:
         if one.task.is_terminal:  # the tree of another one has what it said
             print_styled("\n" + title_line(one, now_ms=now_ms, width=columns, theme=theme) if len(told) > 1 else "")
             _print_answer(one.task)
         after(one.task)
+    if is_long:
+        is_mixed = len({one.task.assignment.profile for one in tasks}) > 1
+        print_styled("\n".join(["", *sums, *_rows(tasks, tasks, columns, theme, with_kind=is_mixed)]))
+
+
+def print_retry(tasks: Sequence[Task], store: Store, config: Path | None) -> None:
+    """Tell once how to try those again that have failed, and may succeed then; nothing where no task is kept.
+
+    `config` is the ohm.json that was typed: the command needs it too.
+    """
+    failed = [task for task in tasks if task.error is not None and task.error.retryable]
+    if not failed or store.place is None:
+        return
+    again = with_config(f'ohm run --resume {short_id(failed[0].id, store)} "Try again."', config)
+    named = [f"{short_id(task.id, store)} ({fit(one_line(task.assignment.description), _TITLE)})" for task in failed]
+    more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+    rest = f"\nThe same goes for {', '.join(named[1:_NAMED])}{more}." if named[1:] else ""
+    complain(f"What failed may succeed when it is tried again, as {named[0]} by:\n  {again}{rest}")
 
 
 def _print_answer(task: Task) -> None:
@@ -94,10 +124,16 @@ def _sum(tasks: Sequence[LiveTask], width: int, theme: Theme) -> str:
 
 
 def _block(top: LiveTask, below: Sequence[LiveTask], width: int, theme: Theme) -> list[str]:
+    with_left = not (below and left_of([top, *below], now_ms=system_clock()))  # else the line above tells it
+    lines = task_block(top, now_ms=system_clock(), width=width, theme=theme, with_left=with_left)
+    return [*lines, *_rows(below, [top, *below], width, theme)]
+
+
+def _rows(
+    tasks: Sequence[LiveTask], among: Sequence[LiveTask], width: int, theme: Theme, *, with_kind: bool = True
+) -> list[str]:
+    """Return the rows of tasks, with what each answered; what is left is told above, if all `among` these share it."""
     now_ms = system_clock()
-    with_left = not (below and left_of([top, *below], now_ms=now_ms))  # else the line above tells it
-    lines = task_block(top, now_ms=now_ms, width=width, theme=theme, with_left=with_left)
-    rows = brief_blocks(
-        below, free=WHOLE, most=_MOST_SAID, now_ms=now_ms, width=width, theme=theme, with_left=with_left
-    )
-    return [*lines, *(line for row in rows for line in row)]
+    write = partial(brief_blocks, tasks, free=WHOLE, most=_MOST_SAID, now_ms=now_ms, width=width, theme=theme)
+    rows = write(with_kind=with_kind, with_left=not left_of(among, now_ms=now_ms))
+    return [line for row in rows for line in row]

@@ -47,6 +47,11 @@ def width() -> int:
     return shutil.get_terminal_size().columns
 
 
+def height() -> int:
+    """Return the lines of the terminal, 24 without one."""
+    return shutil.get_terminal_size().lines
+
+
 def print_text(text: str) -> None:
     """Print a text on standard output, without anything that drives a terminal."""
     _print(printable(text))

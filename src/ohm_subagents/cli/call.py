@@ -25,6 +25,7 @@ from ohm_subagents.views import PLAIN, LiveTask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from pydantic import JsonValue
 
@@ -46,7 +47,7 @@ async def call(tool: str, arguments: str, typed: Typed) -> int:
         complain(f"The arguments are not JSON: {why}. Type an object in single quotes, such as '{example}'.")
         return BAD_USAGE
     async with opened(typed) as (ohm, board, _):
-        return await called(ohm, board, tool, payload, as_json=typed.as_json)
+        return await called(ohm, board, tool, payload, as_json=typed.as_json, file=typed.config)
 
 
 async def called(
@@ -59,10 +60,11 @@ async def called(
     as_json: bool,
     within_s: float | None = None,
     stops_work: bool = True,
+    file: Path | None = None,
 ) -> int:
     """Call a tool, at most for so many seconds; print its result, or the tasks it is `about`; return the exit code.
 
-    Without `stops_work` a signal that ends the call interrupts no task.
+    Without `stops_work` a signal that ends the call interrupts no task. `file` is the ohm.json that was typed.
     """
     ended, number = await call_live(ohm, tool, payload, board=board, within_s=within_s)
     about = [*about] if ended is None else _answering(ended, about)
@@ -73,10 +75,13 @@ async def called(
     elif ended is not None and board is not None:
         newest = [one._replace(task=ohm.task(one.task.id) or one.task) for one in board.tasks]
         _print_called(ended, newest, board.theme, about)
+        _tell_retry(newest, about, ohm, file)
     elif number is not None:
         complain("" if ended is None else ended.render(expanded=True, width=width()))
     elif ended is not None and about:
-        _print_called(ended, [LiveTask(task) for one in about if (task := ohm.task(one)) is not None], PLAIN, about)
+        known = [LiveTask(task) for one in about if (task := ohm.task(one)) is not None]
+        _print_called(ended, known, PLAIN, about)
+        _tell_retry(known, about, ohm, file)
     elif ended is not None:
         print_text(ended.text)
     if number is not None:
@@ -95,6 +100,12 @@ def _print_called(result: ToolResult, tasks: Sequence[LiveTask], theme: Theme, a
         print_text(result.text if result.is_error else result.render(expanded=True, width=width()))
         return
     print_batch(tasks, theme, after=_complain_of, asked=frozenset(about))
+
+
+def _tell_retry(tasks: Sequence[LiveTask], about: Sequence[TaskId], ohm: Ohm, file: Path | None) -> None:
+    from ohm_subagents.commands import print_retry
+
+    print_retry([one.task for one in tasks if not one.depth or one.task.id in about], ohm.store, file)
 
 
 def _answering(result: ToolResult, about: Sequence[TaskId]) -> list[TaskId]:

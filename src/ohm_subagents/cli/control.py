@@ -73,7 +73,14 @@ async def _about_one(
         async with _seen(ohm, board, [] if is_answered_by_another else [found]):
             with asked_by("command"):
                 code = await called(
-                    ohm, board, "task", payload, about=[found.id], as_json=typed.as_json, within_s=within_s
+                    ohm,
+                    board,
+                    "task",
+                    payload,
+                    about=[found.id],
+                    as_json=typed.as_json,
+                    within_s=within_s,
+                    file=typed.config,
                 )
         if below and code == SUCCESS and not typed.as_json:
             _tell_below([ohm.task(found.id) or found, *(ohm.task(one.task.id) or one.task for one in below)], below)
@@ -131,7 +138,9 @@ async def wait(task_ids: list[str], timeout_s: float | None, typed: Typed, *, is
             payload["timeout_ms"] = round(timeout_s * 1000)
         async with _seen(ohm, board, tasks):
             about = [task.id for task in tasks]
-            code = await called(ohm, board, "task", payload, about=about, as_json=typed.as_json, stops_work=False)
+            code = await called(
+                ohm, board, "task", payload, about=about, as_json=typed.as_json, stops_work=False, file=typed.config
+            )
         newest = [now for task in tasks if (now := ohm.task(task.id)) is not None]
         if not typed.as_json:
             _tell_unsettled(ohm, newest, typed)

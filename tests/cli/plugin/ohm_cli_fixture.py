@@ -46,6 +46,9 @@ class Stage:
                 sink.emit(DiagnosticRaised(diagnostic=Diagnostic(subject="m", message="Thinking is not honoured.")))
             case "fail":
                 return Err(OhmError(code=ErrorCode.BACKEND_FAILED, message="It broke.", advice="Repair it."))
+            case "fail for now":
+                limited = OhmError(code=ErrorCode.BACKEND_FAILED, message="It is full for now.", retryable=True)
+                return Err(limited)
             case "long failure":
                 message = "It broke " + "and broke " * 40 + "down."
                 return Err(OhmError(code=ErrorCode.BACKEND_FAILED, message=message, advice="Repair it."))
