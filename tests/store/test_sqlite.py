@@ -11,6 +11,7 @@ from store_tasks import Clock, FullDisk, Hand, opened
 
 from ohm_subagents.contract import (
     Checkpointed,
+    Err,
     FileChanged,
     Ok,
     RunEnded,
@@ -530,6 +531,20 @@ async def test_what_has_made_room_does_not_come_back_while_it_leaves_the_file(tm
         assert tables(tmp_path, "SELECT count(*) FROM tasks") < [(MANY,)]
         shown += [one.ok_value.id for one in listed]
         assert shown == [f"task_{MANY}", f"task_{MANY - 1}"]  # as when it was asked
+
+
+async def test_the_oldest_goes_first_though_another_process_has_removed_what_leaves(registry, clock):
+    async with registry(max_entries=3) as store:
+        for number in range(12):
+            clock.now += 1
+            Hand(store, clock).settled(f"task_{number:02}")
+            await store.flush()
+            if number == 5:  # the oldest three leave
+                async with registry(max_entries=3):
+                    pass
+        gone = [f"task_{number:02}" for number in range(12) if isinstance(store.get(f"task_{number:02}"), Err)]
+    assert gone == [f"task_{number:02}" for number in range(len(gone))]
+    assert len(gone) > 3
 
 
 async def test_a_task_that_made_room_may_come_back_under_its_id(registry, clock):

@@ -58,8 +58,17 @@ class Eviction:
             over = self._kept() - len(leaving) - self.policy.max_entries
         if over <= 0:
             return leaving
-        oldest = [each for each in rows.ends(self._connection, over + len(leaving)) if each[0] not in leaving]
-        return {**leaving, **{task_id: self._why(now_ms - ended_ms) for task_id, ended_ms in oldest[:over]}}
+        oldest = self._oldest(over, leaving.keys())
+        return {**leaving, **{task_id: self._why(now_ms - ended_ms) for task_id, ended_ms in oldest}}
+
+    def _oldest(self, number: int, leaving: AbstractSet[TaskId]) -> list[tuple[TaskId, int]]:
+        """Return so many settled tasks that do not leave yet, the first to end first."""
+        if leaving:  # these have ended first, unless another process has removed some, or ended one before them
+            found = rows.ends(self._connection, number + 1, skipped=len(leaving) - 1)
+            if [task_id in leaving for task_id, _ in found] == [True, *[False] * number]:
+                return found[1:]
+        found = rows.ends(self._connection, number + len(leaving))
+        return [each for each in found if each[0] not in leaving][:number]
 
     def _why(self, age_ms: int) -> str:
         return expired_reason(self.policy) if age_ms >= self.policy.retention_ms else evicted_reason(self.policy)

@@ -164,9 +164,9 @@ def _remove_expired(connection: sqlite3.Connection, policy: RetentionPolicy, now
     return [*(task_id for (task_id,) in found), *outbox_rows.remove_missed(connection, now_ms, over=max(0, missed))]
 
 
-def ends(connection: sqlite3.Connection, number: int) -> list[tuple[TaskId, int]]:
-    """Return so many settled tasks, the first to end first, with their ends."""
-    return connection.execute(f"SELECT id, ended_ms {_OLDEST}", (number,)).fetchall()
+def ends(connection: sqlite3.Connection, number: int, *, skipped: int = 0) -> list[tuple[TaskId, int]]:
+    """Return so many settled tasks, the first to end first, with their ends; without so many that ended before."""
+    return connection.execute(f"SELECT id, ended_ms {_OLDEST} OFFSET ?", (number, skipped)).fetchall()
 
 
 def _remove(

@@ -234,7 +234,7 @@ class Writer:
 
     def _save_task(self, task_id: TaskId, changes: Changes) -> bool:
         connection, task, owner = self._connection, changes.task, self._owner.id
-        text = log_lines(changes.entries, lambda exc: self._drop(task_id, exc))
+        text = b"".join(each for each in changes.entries if isinstance(each, bytes))  # `_add` has made lines of them
         if changes.is_created:
             is_ours = rows.insert(connection, task, owner, text)
         else:
