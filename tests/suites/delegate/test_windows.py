@@ -125,6 +125,8 @@ FULL = {
         ({"todo_total": 0, "todo_completed": 0}, "⏳ task • 0 tools • 0s/600s"),
         ({"todo_total": 3}, "⏳ task • 0 tools • [0/3] • 0s/600s"),
         ({"started_at": 1_000, "completed_at": 4_999, "timeout": 1.5}, "⏳ task • 0 tools • 3s/1.5s"),
+        ({"timeout": 12_345.678}, "⏳ task • 0 tools • 0s/12345.678s"),
+        ({"timeout": 1_234_567}, "⏳ task • 0 tools • 0s/1234567s"),
         ({"started_at": 90_000}, "⏳ task • 0 tools • 0s/600s"),
         ({"name": "a\nb\x1b[2J\x9b", "profile_name": "p\tq"}, "⏳ a b • p q • 0 tools • 0s/600s"),
     ],

@@ -30,7 +30,12 @@ _WORDED: Final = frozenset({ErrorCode.UNKNOWN_SUBAGENT_TYPE, ErrorCode.UNKNOWN_S
 
 def timed_out(timeout_s: float) -> str:
     """Return the message of a sub-agent that has used up its time, whatever was added to it."""
-    return f"Timed out after {timeout_s:g}s. Consider resuming with a longer timeout."
+    return f"Timed out after {seconds_text(timeout_s)}s. Consider resuming with a longer timeout."
+
+
+def seconds_text(seconds: float) -> str:
+    """Return a number of seconds as it was written, with all of its digits: `600`, `1234567`, `12345.678`."""
+    return f"{int(seconds) if float(seconds).is_integer() else seconds}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from pydantic import ValidationError
 
 from ohm_subagents.suites.delegate.details import Windows
+from ohm_subagents.suites.delegate.outcome import seconds_text
 from ohm_subagents.views import PLAIN, cells, fit, one_line, printable, wrap
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def window_header(window: Window, *, now_ms: int, width: int = 0, theme: Theme =
         parts.insert(0, one_line(_profile(window)))
     if window.todo_total and window.todo_completed != window.todo_total:
         parts.append(f"[{window.todo_completed or 0}/{window.todo_total}]")
-    parts.append(f"{_elapsed_s(window, now_ms)}s/{_seconds(window.timeout)}s")
+    parts.append(f"{_elapsed_s(window, now_ms)}s/{seconds_text(window.timeout)}s")
     facts = "".join(f" • {part}" for part in parts)
     name = one_line(window.name)
     if width:
@@ -191,10 +192,6 @@ def _elapsed_s(window: Window, now_ms: int) -> int:
         return 0
     until = now_ms if window.completed_at is None else window.completed_at
     return max(0, until - window.started_at) // 1000
-
-
-def _seconds(timeout: float) -> str:
-    return str(int(timeout)) if float(timeout).is_integer() else f"{timeout:g}"
 
 
 def _text(values: Mapping[str, JsonValue], key: str) -> str:
