@@ -44,9 +44,22 @@ def _listed(value: object) -> object:
     return value
 
 
+def _arguments(value: object) -> object:
+    """Return the items as `_listed` does, a number or a switch as the text that it stands for on a command line."""
+    items = _listed(value)
+    return [_argument(item) for item in cast("list[object]", items)] if isinstance(items, list) else items
+
+
+def _argument(item: object) -> object:
+    if isinstance(item, bool):
+        return "true" if item else "false"
+    return str(item) if isinstance(item, int | float) else item
+
+
 Name: TypeAlias = Annotated[str, BeforeValidator(_profile_name)]
 Literally: TypeAlias = Annotated[bool, BeforeValidator(_literally)]
 Listed: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_listed)]
+Arguments: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_arguments)]
 
 
 class SkillKeys(BaseModel):
@@ -76,7 +89,7 @@ class AgentFrontMatter(SkillKeys, AnswerKeys):
     no_extensions: Literally = False
     extensions: Listed = ()
     no_context_files: Literally = False
-    extra_args: Listed = ()
+    extra_args: Arguments = ()
 
     def profile(self, *, prompt: str, source: str, is_local: bool) -> Profile:
         """Return the profile; `noTools` counts before both lists of tools."""
