@@ -76,6 +76,8 @@ def read_document(text: str) -> Result[Document, Fault]:
 
 
 def _by_text(values: object) -> dict[str, object] | None:
+    if values is None:  # nothing, or comments alone, between the lines
+        return {}
     if not isinstance(values, dict):
         return None
     members = cast("dict[object, object]", values)

@@ -188,6 +188,7 @@ def test_a_key_in_a_projects_file_is_refused_and_not_shown():
         ("---\nname: ünal\n---\n", "2: The agent profile is left out: it has the name 'ünal'. "),
         ("Just text\n", "1: The agent profile is left out: it has no front matter. "),
         ("---\nname: [\n---\n", "3: The agent profile is left out: it is not valid YAML. "),
+        ("---\n---\nBody", "1: The agent profile is left out: it lacks 'name'. "),
         ("---\n- a\n---\n", "2: The agent profile is left out: it has front matter that is not a list of keys. "),
     ],
 )

@@ -40,6 +40,13 @@ def test_a_file_without_front_matter_is_no_agent(text):
     assert parse_prompt(text, source="README.md", stem="README", is_local=True) is None
 
 
+@pytest.mark.parametrize("text", ["---\n---\nYou plan.", "---\n# no key yet\n---\nYou plan.\n"])
+def test_front_matter_without_any_key_is_an_agent_of_the_files_name(text):
+    name, agent = parse_prompt(text, source="planner.md", stem="planner", is_local=True)
+
+    assert (name, agent.unwrap().name, agent.unwrap().prompt) == ("planner", "planner", "You plan.")
+
+
 def test_an_agent_is_the_projects_only_in_a_folder_of_the_project(tmp_path):
     project, users = tmp_path / "project", tmp_path / "mine"
     for folder in (project / "prompts", project / "more", users):

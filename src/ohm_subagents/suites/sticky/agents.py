@@ -56,7 +56,7 @@ def parse_prompt(text: str, *, source: str, stem: str, is_local: bool) -> tuple[
         allowed = "letters, digits, '.', '_' and '-', beginning with one of the former"
         fact = f"has the name {quoted_value(name)}. Allowed: {allowed}."
         return stem, _rejected(stem, source, fact)
-    given = cast("Mapping[str, object]", fenced.matter.values)  # here a key is there even if it has no value
+    given = cast("Mapping[str, object]", fenced.matter.values or {})  # here a key is there even if it has no value
     approved = [key for key in _WHITELIST if key in given]
     if approved and _BLACKLIST in given:
         fact = f"has both '{approved[0]}' and '{_BLACKLIST}'. Give one of them."
