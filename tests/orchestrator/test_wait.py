@@ -146,6 +146,29 @@ async def test_unknown_tasks_are_nothing_to_wait_for():
     assert [item["found"] for item in details["items"]] == [True, False]
 
 
+async def test_a_wait_goes_on_for_a_task_that_begins_while_it_waits():
+    """Its id was unknown when the wait began; that it runs by the end is no timeout."""
+    first, second = anyio.Event(), anyio.Event()
+    results = []
+    async with quick_ohm(Step(text="a", gate=first), Step(text="b", gate=second)) as ohm:
+        await ohm.start("finder", "p")
+
+        async def wait():
+            results.append(await waited(ohm, {"op": "wait", "ids": ["task_1", "task_2"]}))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(wait)
+            await anyio.wait_all_tasks_blocked()
+            await ohm.start("finder", "q")
+            first.set()
+            await anyio.wait_all_tasks_blocked()
+            assert results == []
+            second.set()
+
+    assert fields(results[0])[:3] == ("completed", True, False)
+    assert [item["status"] for item in results[0]["items"]] == ["succeeded", "succeeded"]
+
+
 async def test_waiting_never_cancels_anything():
     gate = anyio.Event()
     async with quick_ohm(Step(text="a", gate=gate)) as ohm:

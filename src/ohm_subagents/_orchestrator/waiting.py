@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
 
 import anyio
 
 from ohm_subagents._orchestrator.asking import gone_text
-from ohm_subagents._orchestrator.observe.observers import Follower
+from ohm_subagents._orchestrator.observe.observers import Follower, subscribed
 from ohm_subagents._store.following import Watch
 from ohm_subagents.contract.events import TaskSettled
 from ohm_subagents.contract.ids import TaskId
@@ -61,7 +62,7 @@ class WaitEnd(Follower):
     """Ends a wait: an observer of the tasks that run here, which is woken when any other settles or asks.
 
     Those are tasks of other processes, and such as have outlived theirs and wait for an answer: with it they go on in
-    whichever process. It knows no timeout.
+    whichever process. A task that begins here while it waits is waited for too. It knows no timeout.
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class WaitEnd(Follower):
         self._is_asked = command.until_asked and any(one.task.requests for one in live)
         self._is_closing = False
         self._has_begun = False
+        self._subscriptions = ExitStack()
 
     def leave(self, task: Task) -> None:
         del task
@@ -103,7 +105,7 @@ class WaitEnd(Follower):
             return
         self._has_begun = True
         self._watch = Watch(getattr(self._store, "outbox", None) if self._elsewhere else None)
-        with self._watch:
+        with self._watch, self._subscriptions:
             while not self._is_over():
                 await self._watch.news(within_s=_LOOK_S if self._elsewhere else None)
 
@@ -128,7 +130,16 @@ class WaitEnd(Follower):
             self._is_asked |= any(isinstance(one, Ok) and one.ok_value.requests for one in found)
         unsettled = len(self._here) + len(self._elsewhere)
         is_any = self._command.mode == "any" and unsettled < len(self._ids)
-        return self._is_asked or self._is_closing or is_any or not unsettled
+        if self._is_asked or self._is_closing or is_any:
+            return True
+        return not unsettled and not self._has_joined()
+
+    def _has_joined(self) -> bool:
+        """Return True if tasks that were unknown before run here by now; they are waited for from then on."""
+        found = [one for each in self._ids if (one := self._running(each)) is not None and not one.task.is_terminal]
+        self._subscriptions.enter_context(subscribed((one.record.observers for one in found), (self,)))
+        self._here |= {one.task.id for one in found}
+        return bool(found)
 
     def _goes_on(self, task_id: TaskId) -> bool:
         """Return True if a task runs elsewhere, has been taken over here, or waits for an answer to be taken over."""
