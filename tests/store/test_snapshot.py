@@ -180,6 +180,14 @@ async def test_a_padded_id_is_known_without_its_padding(tmp_path, file):
         assert [task.id for task in store.tasks()] == ["t1", "t2"]
 
 
+async def test_padded_texts_are_read_without_their_padding(tmp_path, file):
+    padded = {"description": " Auth scan ", "prompt": "\n Trace auth \n", "subagentType": " finder "}
+    file.write_text(text_of(entry("t1", record=padded)))
+    async with opened("snapshot", tmp_path, Clock()) as store:
+        asked = store.get("t1").ok_value.assignment
+        assert (asked.description, asked.prompt, asked.profile) == ("Auth scan", "Trace auth", "finder")
+
+
 @pytest.mark.parametrize("state", ["cancelled", "succeeded"])
 async def test_what_a_file_tells_of_an_error_is_there_however_often_it_is_written(tmp_path, file, state):
     record = {"state": state, "lastErrorCode": "task_aborted", "lastErrorMessage": "Stopped by hand."}

@@ -29,7 +29,7 @@ def _trimmed(value: object) -> str:
     return str(_filled(value)).strip()
 
 
-Id = Annotated[str, BeforeValidator(_trimmed)]
+Trimmed = Annotated[str, BeforeValidator(_trimmed)]
 Filled = Annotated[str, BeforeValidator(_filled)]
 Optional = Annotated[str | None, BeforeValidator(_or_nothing)]
 Count = Annotated[int, Field(ge=0, strict=True)]
@@ -42,10 +42,10 @@ class _Part(BaseModel):
 class Record(_Part):
     model_config = ConfigDict(extra="forbid")
 
-    id: Id
-    subagent_type: Filled
-    description: Filled
-    prompt: Filled
+    id: Trimmed
+    subagent_type: Trimmed
+    description: Trimmed
+    prompt: Trimmed
     state: Status
     total_tool_calls: Count
     active_tool_calls: Count
