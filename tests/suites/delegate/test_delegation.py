@@ -527,6 +527,28 @@ async def test_a_host_that_gives_nonsense_loses_only_that(opened):
     assert told.text == "Answer to Do a."
 
 
+async def test_the_latest_run_is_the_last_one_in_the_log_of_a_host_also_after_its_clock_went_back(opened):
+    entries = [
+        {
+            "sessionId": "a3f7b9c2d1e8f4a1",
+            "taskName": text,
+            "prompt": "p",
+            "status": "completed",
+            "messages": [{"role": "assistant", "content": text}],
+            "exitCode": 0,
+            "startedAt": started_at,
+        }
+        for text, started_at in (("first", 5000), ("second", 1000))
+    ]
+    branch = [{"type": "custom", "customType": "pi-subagents", "data": data} for data in entries]
+    async with opened(host=MemoryHost(branch=branch)) as ohm:
+        await ohm.emit("session_start", {"reason": "resume"})
+        told = await ohm.call("get_subagent_output", {"sessionId": "a3f7b9c2d1e8f4a1"})
+        whole = await ohm.call("get_subagent_session", {"sessionId": "a3f7b9c2d1e8f4a1"})
+    assert (told.text, told.details["taskName"], told.details["runCount"]) == ("second", "second", 2)
+    assert whole.text == "=== Run 1/2 (completed) ===\nfirst\n---\n=== Run 2/2 (completed) ===\nsecond"
+
+
 async def test_a_session_that_goes_on_is_known_after_the_log_was_read_again(opened):
     gate, host = anyio.Event(), MemoryHost()
 

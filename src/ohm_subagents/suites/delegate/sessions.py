@@ -65,13 +65,15 @@ class Sessions:
         self._context = context
 
     async def find(self, session_id: str) -> tuple[SessionRun, ...]:
-        """Return the runs of a session; none if it is unknown."""
+        """Return the runs of a session; none if it is unknown. The clock orders those of other processes only."""
         kept = () if self._context.host.program else await self._context.executor.read_session(SessionId(session_id))
         known = self._runs.get(session_id, ())
         ours = {run.task_id for run in known}
-        runs = [kept_run(session_id, one) for one in kept if one.task.id not in ours]
-        runs += [run.record() for run in known]
-        return tuple(sorted(runs, key=lambda run: run.started_at)[-MAX_RUNS:])
+        runs = tuple(run.record() for run in known)
+        others = tuple(kept_run(session_id, one) for one in kept if one.task.id not in ours)
+        if others:
+            runs = tuple(sorted((*others, *runs), key=lambda run: run.started_at))
+        return runs[-MAX_RUNS:]
 
     def add(self, session_id: str, run: KeptRun) -> None:
         """A new run, perhaps of a new session."""
