@@ -88,8 +88,9 @@ def _in_events(events: Iterable[Json]) -> list[Json]:
             case "result":
                 told.append({"role": "assistant", "content": event["output"]})
             case "error":
-                error = event["error"]
-                text = error if isinstance(error, str) else f"{error['code']}: {error['message']}"
+                error = event.get("error", event.get("message", ""))
+                named = [error] if isinstance(error, str) else [error.get("code"), error.get("message")]
+                text = ": ".join(part for part in named if part)
                 told.append({"role": "assistant", "content": "", "stopReason": "error", "errorMessage": text})
             case _:
                 pass
