@@ -1,4 +1,4 @@
-"""A batch of twelve on a terminal: as it is drawn live, and as `ohm tasks` lists it.
+"""A batch of twelve on a terminal: as it is drawn live, as it stays at the end, and as `ohm tasks` lists it.
 
 `PYTHONPATH=tests/support:tests/views python tests/views/test_batch_screens.py` draws `batch_screens.txt` again.
 """
@@ -6,11 +6,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from batch_scene import NOW_MS, batch_tasks
+from batch_scene import NOW_MS, batch_tasks, over, played
+from made_tasks import with_fields
 
-from ohm_subagents.contract import ListedTask
+from ohm_subagents._terminal.finished import finished_lines
+from ohm_subagents.contract import ListedTask, Succeeded
 from ohm_subagents.views import PLAIN, LiveTask, doing_text, screen_lines, state_text, task_list_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ohm_subagents.contract import Task
 
 SCREENS = Path(__file__).with_name("batch_screens.txt")
 WIDTHS = (60, 80, 120)
@@ -24,8 +32,18 @@ def drawn() -> str:
             parts += [f"== live, {width} x {height}"]
             parts += screen_lines(tasks, now_ms=NOW_MS, width=width, height=height, theme=PLAIN)
     for width in WIDTHS:
+        parts += [f"== ended, {width}", *finished_lines(parent(), width=width, below=ended(tasks))]
         parts += [f"== listed, {width}", *(line for live in tasks for line in listed(live, width))]
     return "\n".join(parts) + "\n"
+
+
+def parent() -> Task:
+    """The task that has started all of them."""
+    return with_fields(played(1, *over(Succeeded(), "All are read.")), description="Read all of it", prompt="Read it.")
+
+
+def ended(tasks: Sequence[LiveTask]) -> list[LiveTask]:
+    return [one._replace(depth=1) for one in tasks if one.task.is_terminal]
 
 
 def listed(live: LiveTask, width: int) -> tuple[str, ...]:

@@ -84,6 +84,7 @@ class _Rows:
     ) -> None:
         self._tasks, self._now_ms, self._width = tasks, now_ms, max(MIN_WIDTH, width)
         self._chosen, self._with_kind = chosen, with_kind
+        self._said = [doing_line(one, now_ms=now_ms) for one in tasks]
         numbers = [facts_of(one, now_ms, self._width // 3, with_left=with_left) for one in tasks]
         self._facts = _aligned(numbers)
         # a wide screen has room for both
@@ -136,7 +137,7 @@ class _Rows:
     def _beside(self, at: int) -> list[Span]:
         """Return what a task does now; what it asks without the id of the request, where that has no room or no use."""
         live, room = self._tasks[at], self._room(at)
-        said = doing_line(live, now_ms=self._now_ms)
+        said = self._said[at]
         said = said[:1] if live.task.requests and (live.is_answered_here or span_cells(said) > room) else said
         return [("dim", BETWEEN), *said] if room >= _LEAST_SAID and span_cells(said) else []
 
@@ -144,7 +145,7 @@ class _Rows:
         """Return the lines that a task needs below its own, at most `limit`; none if its words fit."""
         live, room = self._tasks[at], self._room(at)
         inner = max(1, self._width - 2 * live.depth - PREFIX)
-        said = doing_line(live, now_ms=self._now_ms)
+        said = self._said[at]
         if self._is_moving(at):
             return [] if room >= _STEADY else [said]
         if span_cells(said[:1] if live.is_answered_here and live.task.requests else said) <= room:
@@ -163,7 +164,7 @@ class _Rows:
         """Return the cells that the column of titles may have, so that it takes no words from one task."""
         if is_cut:
             return self._column
-        said = _STEADY if self._is_moving(at) else span_cells(doing_line(self._tasks[at], now_ms=self._now_ms))
+        said = _STEADY if self._is_moving(at) else span_cells(self._said[at])
         return self._width - span_cells(self._facts[at]) - said - cells(BETWEEN)
 
     def _given(self, wanted: Sequence[int], free: int) -> list[int]:
@@ -188,7 +189,7 @@ def _cut(said: list[Span], width: int, most: int) -> Lines:
     """Return words in `most` lines at most, the last one marked where more follow."""
     if most == 1:
         return [said]
-    lines = folded(said, width, margin="")
+    lines = folded([(mark, text[: width * (most + 1)]) for mark, text in said], width, margin="")
     return lines if len(lines) <= most else [*lines[: most - 1], [*lines[most - 1], (said[-1][0], "…")]]
 
 
