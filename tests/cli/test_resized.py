@@ -16,7 +16,7 @@ SCREENS = {
     ├── pause
     ├── ✓ read src/app.py · 12 lines
     ╰── So far: app.py
-  ✓ Delegate · Read the callers of login · 0s · 1 tool · line one
+  ✓ Delegate · Read the callers of login · 0s · 1 tool · line one · line two
   q stop · ↑↓ choose ▸ · Enter open · s send · x cancel""",
     80: """\
 1 running · 1 succeeded · 0s · 2 tool calls
@@ -24,7 +24,7 @@ SCREENS = {
     ├── pause
     ├── ✓ read src/app.py · 12 lines
     ╰── So far: app.py
-  ✓ Delegate · Read the callers … · 0s · 1 tool · line one
+  ✓ Delegate · Read the callers of login · 0s · 1 tool · line one · line two
   q stop · ↑↓ choose ▸ · Enter open · s send · x cancel""",
     60: """\
 1 running · 1 succeeded · 0s · 2 tool calls
@@ -32,7 +32,8 @@ SCREENS = {
     ├── pause
     ├── ✓ read src/app.py · 12 lines
     ╰── So far: app.py
-  ✓ Delegate · Read the … · 0s · 1 tool · line one
+  ✓ Delegate · Read the callers of login · 0s · 1 tool
+    ╰── line one · line two
   q stop · ↑↓ choose ▸ · Enter open · s send · x cancel""",
 }
 

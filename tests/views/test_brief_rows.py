@@ -52,8 +52,11 @@ def test_free_lines_go_to_those_that_somebody_has_to_look_at() -> None:
     told = [[*hung(screen(*batch(), height=13 + free))] for free in range(1, 10)]
     asking, *stuck = TITLES[2], *TITLES[:2]
     failed, running = [TITLES[4], TITLES[6]], [TITLES[3], TITLES[5]]
-    for free, titles in enumerate(told[:7], 1):
-        assert sorted(titles) == sorted([asking, *stuck, *failed, *running][:free])
+    first = [asking, *stuck, *failed]
+    for free, titles in enumerate(told[:5], 1):
+        assert sorted(titles) == sorted(first[:free])
+    assert sorted(told[5]) == sorted([*first, TITLES[10]])  # not one of two that run
+    assert sorted(told[6]) == sorted([*first, *running])
     assert TITLES[10] in told[7]  # the one that was cancelled, before those that succeeded
     assert TITLES[7] in told[8]
 
@@ -80,6 +83,12 @@ def test_a_title_is_not_cut_where_its_words_are_below_it() -> None:
     lines = screen(*tasks, width=70, height=24)
     assert [TITLES[0] in lines[1], TITLES[2] in lines[4]] == [True, True]
     assert lines[1].index(" · ") == lines[4].index(" · ")
+
+
+def test_a_title_that_its_column_would_cut_has_the_line_and_the_words_are_below() -> None:
+    tasks = [LiveTask(played(n, BEGUN, used("0.01"), *over(Succeeded(), "It is."))) for n in (2, 3)]
+    assert hung(screen(*tasks, width=60, height=24)) == {TITLES[2]: "It is."}
+    assert hung(screen(*tasks, width=120, height=24)) == {}
 
 
 def test_a_narrow_row_says_that_a_cost_counts_what_is_below_it_and_keeps_a_title() -> None:

@@ -65,7 +65,7 @@ def brief_blocks(
 
     One has at most so many, a question two more. The chosen task comes first, then those that ask, are stuck or have
     failed, those that run, and those that ended otherwise: each has one before any has more. Words that change all the
-    time have one or none by the room on their line, so that nothing jumps from one frame to the next.
+    time have one or none by the room on their line, and all of them or none, so that nothing jumps between frames.
     """
     rows = _Rows(tasks, now_ms=now_ms, width=width, chosen=chosen, with_kind=with_kind, with_left=with_left)
     return rows.drawn(free, most=most, theme=theme)
@@ -85,27 +85,35 @@ class _Rows:
         self._tasks, self._now_ms, self._width = tasks, now_ms, max(MIN_WIDTH, width)
         self._chosen, self._with_kind = chosen, with_kind
         self._said = [doing_line(one, now_ms=now_ms) for one in tasks]
-        numbers = [facts_of(one, now_ms, self._width // 3, with_left=with_left) for one in tasks]
-        self._facts = _aligned(numbers)
+        self._facts = _aligned([facts_of(one, now_ms, self._width // 3, with_left=with_left) for one in tasks])
+        self._alone = [self._title(at, self._width) for at in range(len(tasks))]
         # a wide screen has room for both
-        self._cells = self._named(max(self._width * 2 // 5, self._width // 2 - 6))
+        self._cells = self._least = self._named(max(self._width * 2 // 5, self._width // 2 - 6))
 
     def drawn(self, free: int, *, most: int, theme: Theme) -> list[list[str]]:
         """Draw a block of lines for each task."""
         every = range(len(self._tasks))
-        wanted = [len(self._below(at, self._most(at, most))) if free > 0 else 0 for at in every]
-        given = self._given(wanted, free)
-        below = [self._below(at, lines) if lines else [] for at, lines in enumerate(given)]
-        if any(given):
-            limits = [self._widest(at, is_cut=wanted[at] > 0) for at in every if not given[at]]
-            self._cells = self._named(max(self._column, min(limits, default=self._width)))
+        wanted = [0 if self._fits(at) else len(self._below(at, self._most(at, most))) for at in every]
+        given = self._laid_out(wanted, free)
+        crowded = [at for at in every if not given[at] and span_cells(self._alone[at]) > self._column]
+        if crowded and sum(given) < free:  # what stands beside a title is not to cut it
+            wanted = [len(self._below(at, self._most(at, most))) if at in crowded else wanted[at] for at in every]
+            given = self._laid_out(wanted, free)
         blocks: list[list[str]] = []
         for at, live in enumerate(self._tasks):
-            indent = "  " * live.depth
-            hung = [[("dim", indent + (BLANK if number else LAST)), *line] for number, line in enumerate(below[at])]
+            indent, below = "  " * live.depth, self._below(at, given[at])
+            hung = [[("dim", indent + (BLANK if number else LAST)), *line] for number, line in enumerate(below)]
             first = self._head(at, is_alone=True) if hung else [*self._head(at), *self._beside(at)]
             blocks.append([painted(line, self._width, theme) for line in (first, *hung)])
         return blocks
+
+    def _laid_out(self, wanted: Sequence[int], free: int) -> list[int]:
+        """Deal lines out, and let titles have as much room as takes no words from one; return the lines of each."""
+        given = self._given(wanted, free)
+        least = span_cells(self._least[0]) if self._least else 0
+        limits = [self._widest(at, least if wanted[at] else 0) for at, lines in enumerate(given) if not lines]
+        self._cells = self._named(max(least, min(limits, default=self._width)))
+        return given
 
     @property
     def _column(self) -> int:
@@ -128,7 +136,7 @@ class _Rows:
         cell, numbers = self._cells[at], self._facts[at]
         if is_alone:
             column = min(self._column, self._width - span_cells(numbers))
-            cell = _as_wide(self._title(at, self._width), column)
+            cell = _as_wide(self._alone[at], column)
         return [*cell, *whole_numbers(numbers, self._width - span_cells(cell))]
 
     def _room(self, at: int) -> int:
@@ -141,18 +149,24 @@ class _Rows:
         said = said[:1] if live.task.requests and (live.is_answered_here or span_cells(said) > room) else said
         return [("dim", BETWEEN), *said] if room >= _LEAST_SAID and span_cells(said) else []
 
-    def _below(self, at: int, limit: int) -> Lines:
-        """Return the lines that a task needs below its own, at most `limit`; none if its words fit."""
-        live, room = self._tasks[at], self._room(at)
-        inner = max(1, self._width - 2 * live.depth - PREFIX)
-        said = self._said[at]
+    def _fits(self, at: int) -> bool:
+        """Return True if a line has room for a title and for what the task does; a queued one has nothing to say."""
+        live, said = self._tasks[at], self._said[at]
+        taken = max(self._column, span_cells(self._alone[at])) + span_cells(self._facts[at]) + cells(BETWEEN)
         if self._is_moving(at):
-            return [] if room >= _STEADY else [said]
-        if span_cells(said[:1] if live.is_answered_here and live.task.requests else said) <= room:
+            return taken + _STEADY <= self._width
+        needed = span_cells(said[:1] if live.is_answered_here and live.task.requests else said)
+        return live.task.status == "queued" or taken + needed <= self._width
+
+    def _below(self, at: int, limit: int) -> Lines:
+        """Return what a task does in `limit` lines at most, to be put below its own."""
+        live, said = self._tasks[at], self._said[at]
+        inner = max(1, self._width - 2 * live.depth - PREFIX)
+        if not limit or live.task.status == "queued" or not span_cells(said):
             return []
         if live.task.requests:
             return asked_lines(live.task, width=inner, limit=limit, with_ids=not live.is_answered_here)
-        return _cut(said, inner, limit)
+        return _cut(said, inner, 1 if self._is_moving(at) else limit)
 
     def _most(self, at: int, most: int) -> int:
         return most + _MORE_ASKED if self._tasks[at].task.requests else most
@@ -160,16 +174,20 @@ class _Rows:
     def _is_moving(self, at: int) -> bool:
         return self._state(self._tasks[at]) == "running"
 
-    def _widest(self, at: int, *, is_cut: bool) -> int:
-        """Return the cells that the column of titles may have, so that it takes no words from one task."""
-        if is_cut:
-            return self._column
+    def _widest(self, at: int, least: int) -> int:
+        """Return the cells that titles may have beside the words of one task; `least` if these are cut."""
         said = _STEADY if self._is_moving(at) else span_cells(self._said[at])
-        return self._width - span_cells(self._facts[at]) - said - cells(BETWEEN)
+        return least or self._width - span_cells(self._facts[at]) - said - cells(BETWEEN)
 
     def _given(self, wanted: Sequence[int], free: int) -> list[int]:
-        """Deal lines out: one to each that wants some, in their order, then more in the same order."""
-        ranked = sorted(range(len(wanted)), key=lambda at: self._rank(self._tasks[at]))
+        """Deal lines out: one to each that wants some, in their order, then more in the same order.
+
+        Those that run have one each or none: which of them has the longest words now is another one soon.
+        """
+        ranked = [at for at in sorted(range(len(wanted)), key=self._rank) if wanted[at]]
+        moving = [at for at in ranked if self._is_moving(at) and self._rank(at)[0]]
+        if moving and ranked.index(moving[-1]) >= free:
+            ranked = [at for at in ranked if at not in moving]
         given = [0] * len(wanted)
         for limit in (1, max(wanted, default=0)):
             for at in ranked:
@@ -178,7 +196,8 @@ class _Rows:
                 free -= more
         return given
 
-    def _rank(self, live: LiveTask) -> tuple[bool, int]:
+    def _rank(self, at: int) -> tuple[bool, int]:
+        live = self._tasks[at]
         return live.task.id != self._chosen, _ORDER.index(self._state(live))
 
     def _state(self, live: LiveTask) -> str:
