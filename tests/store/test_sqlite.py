@@ -315,6 +315,27 @@ async def test_a_write_that_fails_is_told_and_made_good_later(registry, clock, t
         assert store.diagnostics == ()
 
 
+async def test_more_tasks_leave_at_once_than_a_statement_of_sqlite_takes_values(registry, clock, tmp_path, monkeypatch):
+    connect, disk = sqlite3.connect, FullDisk()
+
+    def limited(*where, **options):
+        connection = connect(*where, **options)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 999)
+        return connection
+
+    monkeypatch.setattr(sqlite3, "connect", limited)
+    async with registry(fault_point=disk, max_entries=1) as store:
+        disk.is_full.set()
+        for number in range(1_100):
+            Hand(store, clock).settled(f"task_{number}")
+        await store.flush()
+        disk.is_full.clear()
+        Hand(store, clock).settled("task_last")
+        await store.flush()
+        assert store.diagnostics == ()
+    assert tables(tmp_path, "SELECT id FROM tasks") == [("task_last",)]
+
+
 async def test_what_is_never_written_is_told_by_its_name_at_the_end(registry, clock):
     disk = FullDisk()
     async with registry(fault_point=disk) as store:

@@ -256,9 +256,7 @@ class WriterQueue(Generic[Other]):
 
     def take(self) -> Batch[Other]:
         """Take out everything that is there."""
-        fresh: Batch[Other] = (
-            Batch()
-        )  # `Batch[Other]()` looks for its type each time, which takes longer than all of this
+        fresh: Batch[Other] = Batch()  # `Batch[Other]()` looks for its type each time, which takes longer than the rest
         with self._lock:
             batch, self._batch = self._batch, fresh
             batch.count = self.put_count

@@ -23,6 +23,8 @@ _WANTED: Final = (
 )
 AWAITED: Final = f"EXISTS (SELECT 1 FROM outbox, consumers WHERE outbox.task = tasks.seq AND {_WANTED})"  # noqa: S608  our own text
 """The condition of a task for which a consumer waits."""
+_AT_ONCE: Final = 500
+"""Ids in one statement: SQLite takes a limited number of values, an old one 999."""
 HEAD: Final = "(SELECT ifnull(max(seq), 0) FROM sqlite_sequence WHERE name = 'outbox')"
 
 
@@ -96,13 +98,14 @@ def settle(connection: sqlite3.Connection, task: Task) -> None:
 def remove(connection: sqlite3.Connection, task_ids: Iterable[TaskId], now_ms: int) -> None:
     """Remove tasks; those for which a consumer waits are hidden instead.
 
-    Of all in one statement: each keeps a copy of what it changes, until it is certain that it does not fail.
+    Of many in one statement: each keeps a copy of what it changes, until it is certain that it does not fail.
     """
-    ids = (*task_ids,)
-    these = f"id IN ({', '.join('?' * len(ids))})"
-    hide = f"UPDATE tasks SET expired_ms = ? WHERE {these} AND expired_ms IS NULL AND {AWAITED}"  # noqa: S608  our own text
-    connection.execute(hide, (now_ms, *ids))
-    connection.execute(f"DELETE FROM tasks WHERE {these} AND NOT {AWAITED}", ids)  # noqa: S608  as above
+    every = (*task_ids,)
+    for ids in (every[start : start + _AT_ONCE] for start in range(0, len(every), _AT_ONCE)):
+        these = f"id IN ({', '.join('?' * len(ids))})"
+        hide = f"UPDATE tasks SET expired_ms = ? WHERE {these} AND expired_ms IS NULL AND {AWAITED}"  # noqa: S608  our own text
+        connection.execute(hide, (now_ms, *ids))
+        connection.execute(f"DELETE FROM tasks WHERE {these} AND NOT {AWAITED}", ids)  # noqa: S608  as above
 
 
 def remove_missed(connection: sqlite3.Connection, now_ms: int, *, over: int) -> list[TaskId]:
