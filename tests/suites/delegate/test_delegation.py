@@ -246,6 +246,23 @@ class TestOverTime:
             done = await delegated(ohm, *tasks("a", timeout=86_400))
         assert done.text.startswith("✓ a: completed")
 
+    async def test_a_new_process_knows_in_the_same_words_that_the_time_of_a_sub_agent_was_over(self, opened):
+        async def act(request, sink):
+            sink.emit(TextDelta(text="Half of it."))
+            await (anyio.sleep_forever() if request.description == "a" else anyio.lowlevel.checkpoint())
+            return "done"
+
+        backend = ActingBackend(act)
+        async with opened(backend=backend, store="sqlite") as ohm:
+            (session_id,) = (await delegated(ohm, *tasks("a", timeout=60))).details["sessionIds"]
+            here = await ohm.call("get_subagent_session", {"sessionId": session_id})
+        async with opened(backend=backend, store="sqlite") as ohm:
+            there = await ohm.call("get_subagent_session", {"sessionId": session_id})
+            await delegated(ohm, *tasks("b", resume=session_id))
+        assert there.text == here.text == f"Half of it.\n[Error: {RESUMABLE}]"
+        assert there.details == here.details
+        assert f"[Error: {RESUMABLE}]\n\nInstructions:" in backend.requests[-1].prompt
+
     async def test_a_batch_of_sixteen_loses_nothing_to_five_bad_ones(self, opened, place):
         agent(place / "agent", "lost", "suggestedSkills: nowhere\n")
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.suite import UNAVAILABLE, Cancelled, ErrorCode, plain_failure
+from ohm_subagents.suites.delegate import SUITE
 from ohm_subagents.suites.delegate.details import SessionRun, SessionStatus, Window, Windows
 from ohm_subagents.views import messages_of, printable
 
@@ -50,7 +51,7 @@ class Ending:
 
 
 def ending(task: Task, *, timeout_s: float | None = None) -> Ending:
-    """Return how a task stands or ended, which was given `timeout_s`; of one from the store that is not known."""
+    """Return how a task stands or ended, which was given `timeout_s`; of one from the store its launch says that."""
     notes = tuple(diagnostic.message for diagnostic in task.diagnostics)
     match task.status:
         case "queued" | "running":
@@ -62,11 +63,17 @@ def ending(task: Task, *, timeout_s: float | None = None) -> Ending:
             why = outcome.reason if isinstance(outcome, Cancelled) else ABORTED
             return Ending(status="error", exit_code=1, stop_reason="aborted", error_message=why, notes=notes)
         case "failed":
-            if timeout_s is not None and task.stopped_by == "soft":
+            given_s = _timeout_s(task) if timeout_s is None else timeout_s
+            if given_s is not None and task.stopped_by == "soft":
                 return Ending(
-                    status="error", exit_code=1, stop_reason="error", error_message=timed_out(timeout_s), notes=notes
+                    status="error", exit_code=1, stop_reason="error", error_message=timed_out(given_s), notes=notes
                 )
             return failure(task.error, notes=notes)
+
+
+def _timeout_s(task: Task) -> float | None:
+    """Return the timeout of a sub-agent that the store keeps; None for a task of another suite."""
+    return None if task.launch is None or task.assignment.suite != SUITE else task.launch.limits.soft_ms / 1000
 
 
 def failure(error: OhmError | None, *, notes: tuple[str, ...] = ()) -> Ending:
