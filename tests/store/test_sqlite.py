@@ -13,6 +13,7 @@ from ohm_subagents.contract import (
     Checkpointed,
     Err,
     FileChanged,
+    LaunchRecord,
     Ok,
     RunEnded,
     Succeeded,
@@ -101,6 +102,16 @@ async def test_lines_of_a_later_version_cost_themselves_only(registry, clock, tm
     tables(tmp_path, "UPDATE events SET lines = ?, checksum = ?", lines, chunk_checksum(seq, 1, lines))
     async with registry() as store:
         assert store.get("task_1").ok_value.text == "whole"
+
+
+async def test_each_task_comes_back_with_the_launch_record_that_it_had(registry, clock):
+    finder, worker = (LaunchRecord(profile=each, instructions="", backend="none") for each in ("finder", "worker"))
+    had = [finder, finder, worker, None, worker, finder]
+    async with registry() as store:
+        for number, launch in enumerate(had):
+            Hand(store, clock).settled(f"task_{number}", launch=launch)
+    async with registry() as store:
+        assert [task.launch for task in store.tasks()] == had
 
 
 async def test_a_large_output_leaves_with_its_task_and_lies_in_no_other_file(registry, clock, tmp_path):

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from anyio.lowlevel import EventLoopToken
 
+    _Caller = Callable[[Callable[[], object]], object]
+
 _alone: Final[set[object]] = set()
 """The loop itself keeps no task alive."""
 
@@ -51,20 +53,26 @@ def loop_clock() -> Callable[[], float]:
     return trio.current_time
 
 
-def caller_from_threads() -> Callable[[Callable[[], object]], object]:
+def caller_from_threads() -> _Caller:
     """Return a function that calls another one soon in this event loop, from any thread, and does not wait for it.
 
     It raises `RuntimeError` once the loop is closed.
     """
-    token = current_token()
-    name = "call_soon_threadsafe" if _is_of_asyncio(token) else "run_sync_soon"
-    return cast("Callable[[Callable[[], object]], object]", getattr(token.native_token, name))
+    return _caller(current_token(), "call_soon_threadsafe")
 
 
-def call_next_turn(work: Callable[[], object]) -> None:
-    """Call a function in the next turn of this event loop, when all has run that is ready now."""
+def callers() -> tuple[_Caller, _Caller]:
+    """Return `caller_from_threads()`, and for the thread of this event loop one that wakes nothing.
+
+    The second calls in the next turn of the loop, when all has run that is ready now.
+    """
     token = current_token()
-    getattr(token.native_token, "call_soon" if _is_of_asyncio(token) else "run_sync_soon")(work)
+    return _caller(token, "call_soon_threadsafe"), _caller(token, "call_soon")
+
+
+def _caller(token: EventLoopToken, name: str) -> _Caller:
+    found = getattr(token.native_token, name if _is_of_asyncio(token) else "run_sync_soon")
+    return cast("_Caller", found)
 
 
 def is_being_cancelled() -> bool:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.activity import Activity
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.events import Event
+    from ohm_subagents.contract.launch import LaunchRecord
     from ohm_subagents.contract.task import Run
 
 _NESTED: Final = ("assignment", "activity")
@@ -34,6 +35,8 @@ _WITHOUT_SCHEMA: Final = SchemaSerializer(any_schema())
 _FEW: Final = 100
 """Values for which no schema is made: that takes, for a task and its events, as long as 5,000 are slower without."""
 _first: Final = iter(range(_FEW))
+_newest_launch: Final[list[tuple[LaunchRecord | None, bytes]]] = [(None, b"")]
+"""The newest one, and its field as it was written."""
 
 
 @cache
@@ -63,8 +66,18 @@ def as_json(
 
 def task_to_json(task: Task, *, without: AbstractSet[str] = _NOTHING) -> bytes:
     """Write a task as one flat JSON object; what is empty is left out, and the fields named in `without`."""
-    own = as_json(_tasks, task, exclude={*_empty(task, without), *_NESTED})
-    return b"{%b}" % b",".join((own[1:-1], *(_record(task, name, without) for name in _NESTED)))
+    own = as_json(_tasks, task, exclude={*_empty(task, without), *_NESTED, "launch"})
+    launch = () if task.launch is None else (_launch(task, task.launch),)
+    return b"{%b}" % b",".join((own[1:-1], *launch, *(_record(task, name, without) for name in _NESTED)))
+
+
+def _launch(task: Task, launch: LaunchRecord) -> bytes:
+    """Return the field of the launch record, which is the greatest part, and one object for the tasks of a profile."""
+    newest, written = _newest_launch[0]
+    if launch is not newest:
+        written = as_json(_tasks, task, include={"launch"})[1:-1]
+        _newest_launch[0] = launch, written
+    return written
 
 
 def _record(task: Task, name: str, without: AbstractSet[str]) -> bytes:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import anyio
 
-from ohm_subagents._concurrency.event_loop import call_next_turn, caller_from_threads
+from ohm_subagents._concurrency.event_loop import callers
 from ohm_subagents._store.recovery import may_go_on, recovered, recovery_note
 from ohm_subagents._store.writer_queue import Takeover
 
@@ -87,11 +87,11 @@ class Saving(Generic[Other]):
 
     def _after_this_turn(self) -> anyio.Event:
         """Have everything written that comes in this turn of the event loop; return what is set then."""
-        written, call_soon = anyio.Event(), caller_from_threads()
+        written, (call_from_thread, call_next_turn) = anyio.Event(), callers()
 
         def wake() -> None:
             try:
-                call_soon(written.set)
+                call_from_thread(written.set)
             except RuntimeError:  # the event loop is closed: no one waits any more
                 return
 

@@ -51,6 +51,7 @@ class Wakers:
 
     def __init__(self, directory: Path, *, owner: int, is_usable: bool) -> None:
         self.folder = directory / FOLDER
+        self._place = str(self.folder)
         self.owner = owner
         self.is_usable = is_usable and hasattr(os, "mkfifo")
         self._own: tuple[Waker, ...] = ()
@@ -73,7 +74,7 @@ class Wakers:
     def _listening(self) -> tuple[tuple[str, int, str], ...]:
         """Return who listens to what; read only where that has changed, for it is asked after each transaction."""
         try:
-            changed = self.folder.stat().st_mtime_ns
+            changed = os.stat(self._place).st_mtime_ns  # noqa: PTH116  a Path is made anew each time
         except OSError:  # nobody ever has
             return ()
         if changed != self._listed[0]:
