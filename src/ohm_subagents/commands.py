@@ -48,13 +48,13 @@ if TYPE_CHECKING:
     )
     from ohm_subagents._terminal.display import Display, drawn
     from ohm_subagents._terminal.finished import finished_lines, print_batch, print_finished, print_retry
-    from ohm_subagents._terminal.hint import Note
-    from ohm_subagents._terminal.key_reader import pressed_keys
+    from ohm_subagents._terminal.hint import Note, hint_lines
     from ohm_subagents._terminal.listening import listener_at, serve_app
     from ohm_subagents._terminal.live import call_live, watched
     from ohm_subagents._terminal.lookup import NOTHING_KEPT, find_task, short_id, tasks_alike
     from ohm_subagents._terminal.on_demand import OhmOnDemand
     from ohm_subagents._terminal.prompts import answer_hint, answered_here, is_attended, text_answer
+    from ohm_subagents._terminal.selection import STEPS, Selection
     from ohm_subagents._terminal.shown import Shown
     from ohm_subagents._terminal.signals import aborted_by_signal, until_signal
     from ohm_subagents._terminal.stored import with_store
@@ -90,6 +90,7 @@ __all__ = [
     "INTERRUPTED",
     "MAX_MESSAGE_BYTES",
     "NOTHING_KEPT",
+    "STEPS",
     "SUCCESS",
     "TASK_FAILED",
     "AsJson",
@@ -101,6 +102,7 @@ __all__ = [
     "Note",
     "OhmOnDemand",
     "OutputLost",
+    "Selection",
     "Server",
     "Shown",
     "TooLong",
@@ -117,6 +119,7 @@ __all__ = [
     "finish",
     "finished_lines",
     "harmless",
+    "hint_lines",
     "inspect",
     "installed_commands",
     "is_attended",
@@ -125,7 +128,6 @@ __all__ = [
     "json_line",
     "listener_at",
     "message_too_long",
-    "pressed_keys",
     "print_batch",
     "print_finished",
     "print_json",
@@ -170,10 +172,10 @@ __getattr__, __dir__ = lazy_names(
         "_terminal.listening": "listener_at serve_app",
         "_terminal.live": "call_live watched",
         "_terminal.lookup": "NOTHING_KEPT find_task short_id tasks_alike",
-        "_terminal.hint": "Note",
-        "_terminal.key_reader": "pressed_keys",
+        "_terminal.hint": "Note hint_lines",
         "_terminal.on_demand": "OhmOnDemand",
         "_terminal.prompts": "answer_hint answered_here is_attended text_answer",
+        "_terminal.selection": "STEPS Selection",
         "_terminal.shown": "Shown",
         "_terminal.signals": "aborted_by_signal until_signal",
         "_terminal.stored": "with_store",

@@ -10,11 +10,16 @@ from ohm_subagents.contract import (
     Account,
     AccountCharged,
     AnswerAwaited,
+    Failed,
     ListedTask,
+    OhmError,
     Remaining,
     Request,
+    RunEnded,
     RunStarted,
+    Succeeded,
     TaskId,
+    TaskSettled,
     ToolStarted,
     Usage,
     UsageAdded,
@@ -69,7 +74,7 @@ def test_tasks_are_sorted_by_what_is_asked_for() -> None:
 
 def test_sums_heads_clocks_and_costs_are_told() -> None:
     sums, heads, first, *_ = drawn("time", width=120)
-    assert sums == "3 tasks, 3 running · $0.6000 with all below · sorted by time"
+    assert sums == "3 tasks: 3 running · $0.6000 with all below · sorted by time"
     assert heads.split() == ["id", "profile", "state", "process", "time", "requests", "tokens", "cost", "task"]
     assert first.split()[1:10] == ["task_2", "p2", "running", "pid", "7", "1m", "05s", "2", "3,000"]
 
@@ -99,7 +104,7 @@ def test_the_title_comes_last_and_the_state_is_told_in_words() -> None:
     rows = [FleetRow(ListedTask.of(task), "pid 7", task) for task in (quiet, asking)]
     first, second = fleet_lines(rows, sort="time", now_ms=70_000, width=200, height=9, theme=PLAIN)[2:]
     assert fleet_lines(rows, sort="time", now_ms=70_000, width=200, height=9, theme=PLAIN)[0] == (
-        "2 tasks, 2 running (1 asking, 1 stuck) · sorted by time"
+        "2 tasks: 2 running (1 asking, 1 stuck) · sorted by time"
     )
     assert "stuck for 1m 05s" in first
     assert first.endswith("  Look")
@@ -121,7 +126,7 @@ def test_the_sum_counts_a_tree_once_with_those_that_have_ended() -> None:
         at_work("task_3", used),
     ]
     assert fleet_lines(rows, sort="time", now_ms=6_000, width=90, height=9, theme=PLAIN)[0] == (
-        "3 tasks, 3 running · $0.5000 with all below · sorted by time"
+        "3 tasks: 3 running · $0.5000 with all below · sorted by time"
     )
 
 
@@ -173,6 +178,64 @@ def test_what_a_task_does_or_asks_is_below_it_where_lines_are_left() -> None:
     assert "bash sleep 9" in below(20)[0]
 
 
+def ended(task_id, *, parent=None, said="It is done.", outcome=None) -> FleetRow:
+    outcome = outcome or Succeeded()
+    work = at_work(task_id, RunEnded(outcome=outcome), TaskSettled(outcome=outcome), parent=parent)
+    return FleetRow(work.task, said=said)
+
+
+BROKEN = Failed(error=OhmError(code="x", message="It broke."))
+
+
+def test_what_has_settled_stands_below_what_goes_on_beside_it_and_is_counted() -> None:
+    rows = [
+        ended("task_1", said="All pass.", parent=TaskId("task_3")),
+        at_work("task_2", parent=TaskId("task_3")),
+        ended("task_3", outcome=BROKEN, said="It broke."),
+        ended("task_0"),
+        at_work("task_4"),
+    ]
+
+    def drawn_in(height: int) -> list[str]:
+        return fleet_lines(rows, sort="profile", now_ms=6_000, width=80, height=height, theme=PLAIN, with_work=True)
+
+    assert drawn_in(9)[0] == "5 tasks: 2 running, 1 failed, 2 succeeded · sorted by profile"
+    shown = [line.split()[1:2] for line in drawn_in(30)[2:] if "Look" in line]
+    assert shown == [["task_3"], ["task_2"], ["task_1"], ["task_4"], ["task_0"]]
+    below = [line.strip() for line in drawn_in(30)[2:] if "Look" not in line]
+    assert below == ["╰ It broke.", "╰ Working...", "╰ All pass.", "╰ Working...", "╰ It is done."]
+    assert [line.strip() for line in drawn_in(8)[2:] if "Look" not in line] == ["╰ It broke."]
+
+
+def test_the_sums_lose_what_nobody_has_to_look_at_and_no_number_is_cut() -> None:
+    used = UsageAdded(usage=Usage(requests=1, cost_usd=Decimal("0.25")))
+    rows = [at_work("task_1", used), ended("task_2"), ended("task_3", outcome=BROKEN)]
+    sums = [
+        fleet_lines(rows, sort="time", now_ms=6_000, width=width, height=9, theme=PLAIN)[0]
+        for width in (90, 65, 50, 40)
+    ]
+    assert sums == [
+        "3 tasks: 1 running, 1 failed, 1 succeeded · $0.2500 with all below · sorted by time",
+        "3 tasks: 1 running, 1 failed, 1 succeeded · $0.2500",
+        "3 tasks: 1 running, 1 failed · $0.2500",
+        "3 tasks: 1 running, 1 failed · $0.2500",
+    ]
+
+
+def test_the_chosen_task_is_marked_and_always_in_sight() -> None:
+    rows = [at_work(f"task_{number:02}") for number in range(20)]
+    for at, row in enumerate(rows):
+        lines = fleet_lines(
+            rows, sort="profile", now_ms=6_000, width=80, height=9, theme=PLAIN, chosen=row.task.id, with_work=True
+        )
+        assert len(lines) <= 9
+        assert [line.split()[2] for line in lines if line.startswith("▸")] == [f"task_{at:02}"]
+        counts = [int(line.split()[1 if "above" in line else 2]) for line in lines if "…" in line]
+        assert sum(counts) + sum("Look" in line for line in lines) == 20
+    free = fleet_lines(rows, sort="profile", now_ms=6_000, width=80, height=9, theme=PLAIN, chosen="")
+    assert all(line.startswith("  ") for line in free[1:])
+
+
 def test_a_screen_is_never_left_and_what_has_no_room_is_counted() -> None:
     for width in (20, 60, 80):
         assert all(cells(line) <= width and "\x1b" not in line for line in drawn("cost", width=width))
@@ -183,6 +246,6 @@ def test_a_screen_is_never_left_and_what_has_no_room_is_counted() -> None:
 def test_where_nothing_runs_a_sentence_says_so() -> None:
     sums, said = fleet_lines([], sort="cost", now_ms=10_000, width=80, height=9, theme=PLAIN)
     assert (sums, said) == (
-        "0 tasks, 0 running · sorted by cost",
+        "0 tasks · sorted by cost",
         "Nothing waits or runs. What has ended is in: ohm tasks",
     )

@@ -216,10 +216,12 @@ class Board:
         shown = [one.task for one in tasks if not self.is_open or one.task.id == self.selection.chosen]
         ways = [] if len(tasks) == 1 else ["Esc back"] if self.is_open else ["↑↓ choose ▸", "Enter open"]
         steer = ["s send", *(["a answer"] if any(one.requests for one in shown) else [])]
-        if (self.is_left or len(tasks) > 1) and any(not one.is_terminal for one in shown):
+        if (self.is_left or self.back is not None or len(tasks) > 1) and any(not one.is_terminal for one in shown):
             steer.append("x cancel")
         goes_on = "task goes on" if len(tasks) == 1 else "tasks go on"
-        leave = "q all tasks" if self.back is not None else f"q leave ({goes_on})" if self.is_left else "q stop"
+        leave = f"q leave ({goes_on})" if self.is_left else "q stop"
+        if self.back is not None:
+            leave = "q all tasks" if self.is_open and len(tasks) > 1 else "Esc all tasks"
         return [leave, *ways, *steer]
 
 

@@ -74,23 +74,6 @@ class KeyReader:
         return ""
 
 
-async def pressed_keys() -> AsyncGenerator[str]:
-    """Yield each key that is pressed, unseen, until the terminal is closed; none, and never, without a keyboard."""
-    if not has_keyboard():
-        await anyio.sleep_forever()
-    with _unechoed() as terminal:
-        while True:
-            await anyio.wait_readable(terminal)
-            try:
-                pressed = os.read(terminal, _BYTES).decode(errors="replace")
-            except OSError:
-                return
-            if not pressed:
-                return
-            for key in _KEY.findall(pressed):
-                yield key
-
-
 @contextmanager
 def _unechoed() -> Generator[int]:
     """Get each key at once, and unseen; Ctrl-C stays a signal."""

@@ -3,38 +3,34 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.account import price_text, remaining_parts
 from ohm_subagents._views.cells import cells, fit, one_line
-from ohm_subagents._views.doing import doing_lines
-from ohm_subagents._views.live_task import LiveTask, awaited_tasks, patient_tasks
+from ohm_subagents._views.fleet_row import fleet_order
+from ohm_subagents._views.fleet_work import work_lines
+from ohm_subagents._views.live_task import patient_tasks
 from ohm_subagents._views.quantities import clock_text, cost_text, counted
 from ohm_subagents._views.spans import BETWEEN, painted
 from ohm_subagents._views.task_texts import STATUS_TOKENS, elapsed_ms
-from ohm_subagents._views.tree_order import in_tree
 from ohm_subagents._views.work_facts import (
     CONCERN_MARKS,
-    CONCERNS,
     amiss_text,
     concern_of,
     state_mark,
     state_text,
 )
-from ohm_subagents.contract.listed_task import ListedTask  # noqa: TC001  the types of a public record are read at run time
-from ohm_subagents.contract.task import Task  # noqa: TC001  likewise
 from ohm_subagents.contract.usage import NOTHING_USED
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
 
+    from ohm_subagents._views.fleet_row import FleetRow, FleetSort
     from ohm_subagents._views.spans import Span
     from ohm_subagents._views.theme import Theme
-    from ohm_subagents._views.work_facts import Concern
     from ohm_subagents.contract.ids import TaskId
+    from ohm_subagents.contract.task import Status
 
-FleetSort = Literal["cost", "time", "tokens", "profile"]
-FLEET_SORTS: Final[tuple[FleetSort, ...]] = get_args(FleetSort)
 _HEADS: Final = ("", "id", "profile", "state", "process", "time", "requests", "tokens", "cost", "left", "task")
 _LEFT: Final = frozenset({0, 1, 2, 3, 4, 9, 10})
 """The columns that begin at the left; numbers end at the right."""
@@ -47,24 +43,13 @@ _BUDGETS: Final = 9
 _WITH_BELOW: Final = "with below "
 _LEAST_TITLE: Final = 24
 _GAP: Final = 2
-_HUNG, _BELOW = "   ╰ ", "     "
-_MOST_ASKED: Final = 4
-"""The most lines of what a task asks."""
-
-
-class FleetRow(NamedTuple):
-    """A task of any process."""
-
-    task: ListedTask
-    """The task as a list shows it."""
-    where: str = ""
-    """The process that runs it (`Store.owner`); empty for a settled one."""
-    work: Task | None = None
-    """All that is known of it, to tell of one that runs what it waits for or how long it has been quiet."""
-    short_id: str = ""
-    """As much of its id as names it; empty for the whole one."""
-    depth: int = 0
-    """The number of shown tasks that it is below."""
+_HUNG: Final = 3
+"""Cells from the mark of a row to its id."""
+_LEAST_ROWS: Final = 3
+_MARGIN, _CHOSEN = "  ", "▸ "
+_CALM: Final[tuple[Status, ...]] = ("cancelled", "queued", "succeeded")
+"""Nobody has to look at these."""
+_STATUSES: Final[tuple[Status, ...]] = ("running", "failed", *_CALM)
 
 
 def fleet_lines(
@@ -76,89 +61,100 @@ def fleet_lines(
     height: int,
     theme: Theme,
     with_work: bool = False,
+    chosen: str | None = None,
 ) -> list[str]:
     """Draw a line of sums, one of heads, and one for each task, in at most `height` lines of `width` cells.
 
-    Tasks that another one has started stand below it, indented, and are sorted among themselves.
+    Tasks that another one has started stand below it, indented, and are sorted among themselves (`fleet_order`).
     What a task used is that of its whole tree; the sums count each tree once, with those of its tasks that have ended.
     Where titles have no room, other columns give theirs: first requests, processes, what is left and tokens, then
-    profiles. No number is cut. `with_work` tells below each task what it does or asks, where lines are left for that.
+    profiles. No number is cut. `with_work` tells below each task what it does or asks, or how it ended, where lines are
+    left for that. `chosen` is the id of the task that is marked, and in sight; empty where one can be chosen.
     """
     ids = {row.task.id for row in rows}
-    sums = f"{_sums(rows, ids, now_ms)} · sorted by {sort}"
+    sums = painted([("bold", _sums(rows, ids, sort, now_ms, width))], width, theme)
     if not rows:
-        said = [("bold", sums)], [("dim", "Nothing waits or runs. What has ended is in: ohm tasks")]
-        return [painted(line, width, theme) for line in said][: max(1, height)]
-    ordered = _in_order(rows, sort, now_ms)
-    room = max(0, height - 2)
-    shown = ordered if len(ordered) <= room else ordered[: max(0, room - 1)]
+        said = painted([("dim", "Nothing waits or runs. What has ended is in: ohm tasks")], width, theme)
+        return [sums, said][: max(1, height)]
+    ordered = fleet_order(rows, sort=sort, now_ms=now_ms)
+    at = next((at for at, row in enumerate(ordered) if row.task.id == chosen), 0)
+    start, end = _in_sight(len(ordered), max(0, height - 2), at)
+    shown, margin = ordered[start:end], "" if chosen is None else _MARGIN
     patient = patient_tasks(row.task for row in rows)
-    written = (
-        _written(row, now_ms, is_patient=row.task.id in patient, with_left=row.task.parent not in ids) for row in shown
-    )
-    table = [_HEADS, *written]
-    widths, kept = _fitting(table, width)
-    if _TOKENS not in kept:  # it is narrow, and the first line says that costs are of whole trees
-        table = [(*line[:_COSTS], line[_COSTS].removeprefix(_WITH_BELOW), *line[_COSTS + 1 :]) for line in table]
-        widths, kept = _fitting(table, width)
-    lines = [painted([("bold", sums)], width, theme)]
+    written = [_written(row, now_ms, patient, with_left=row.task.parent not in ids) for row in shown]
+    heads, *table = _fitting([_HEADS, *written], width - len(margin))
     spare = height - 2 - len(ordered) if with_work else 0
-    told = _work_lines(shown, patient, spare, now_ms, width) if spare > 0 else {}
-    for line, row in zip(table, (None, *shown), strict=True):
-        mark, *others = _padded(line, widths, kept)
-        is_amiss = line[0] in CONCERN_MARKS.values()
-        token = "muted" if row is None else "warning" if is_amiss else STATUS_TOKENS[row.task.status]
-        lines.append(painted([(token, mark), ("muted" if row is None else "", "  ".join(["", *others]))], width, theme))
-        lines += [painted(spans, width, theme) for spans in ([] if row is None else told.get(row.task.id, []))]
-    if len(shown) < len(ordered):
-        lines.append(painted([("dim", f"… and {len(ordered) - len(shown)} more")], width, theme))
+    hung = len(margin) + _HUNG
+    told = work_lines(shown, rows, patient, spare=spare, now_ms=now_ms, width=width, margin=hung)
+    lines = [sums, painted([("muted", margin + "  ".join(heads))], width, theme)]
+    lines += [painted([("dim", f"{margin}… {start} more above")], width, theme)] if start else []
+    for (mark, *others), row in zip(table, shown, strict=True):
+        is_amiss, is_over = mark in CONCERN_MARKS.values(), row.task.is_terminal
+        head: list[Span] = [("accent", _CHOSEN if row.task.id == chosen else margin)]
+        head.append(("warning" if is_amiss else STATUS_TOKENS[row.task.status], mark))
+        lines.append(painted([*head, ("dim" if is_over else "", "  ".join(["", *others]))], width, theme))
+        lines += [painted(spans, width, theme) for spans in told.get(row.task.id, [])]
+    if end < len(ordered):
+        lines.append(painted([("dim", f"{margin}… and {len(ordered) - end} more")], width, theme))
     return lines[: max(1, height)]
 
 
-def _padded(line: Sequence[str], widths: Sequence[int], kept: Container[int]) -> list[str]:
-    """Return the cells of the columns that are kept, each as wide as its column."""
-    return [
-        text + " " * (space - cells(text)) if at in _LEFT else " " * (space - cells(text)) + text
-        for at, (text, space) in enumerate(zip(line, (*widths, 0), strict=True))
-        if at in kept
-    ]
+def _in_sight(total: int, room: int, chosen: int) -> tuple[int, int]:
+    """Return the first row that is shown, and the one behind the last: a line each counts those before and after."""
+    if total <= room:
+        return 0, total
+    if room < _LEAST_ROWS:
+        return (chosen, chosen + 1) if room else (0, 0)
+    if chosen < room - 1:
+        return 0, room - 1
+    if chosen > total - room:
+        return total - room + 1, total
+    start = chosen - (room - 2) // 2
+    return start, start + room - 2
 
 
-def _in_order(rows: Sequence[FleetRow], sort: FleetSort, now_ms: int) -> list[FleetRow]:
-    tree = in_tree(sorted(rows, key=lambda row: _key(row, sort, now_ms)), lambda row: (row.task.id, row.task.parent))
-    return [row._replace(depth=depth) for depth, row in tree]
+def _sums(rows: Sequence[FleetRow], ids: Container[TaskId | None], sort: FleetSort, now_ms: int, width: int) -> str:
+    """Return how many tasks there are of each status, ask or are stuck, and what they cost: each tree once.
 
-
-def _sums(rows: Sequence[FleetRow], ids: Container[TaskId | None], now_ms: int) -> str:
-    """Return how many tasks there are, how many run, ask or are stuck, and what they cost: each tree once."""
+    Where there is no room, the order goes first, then what the cost counts, then the numbers of those that nobody has
+    to look at. No number is cut.
+    """
     patient = patient_tasks(row.task for row in rows)
     works = [(row.work, row.task.id in patient) for row in rows if row.work is not None]
     found = (concern_of(work, now_ms=now_ms, is_patient=is_patient) for work, is_patient in works)
     amiss = amiss_text(Counter(found))
     used = sum((row.task.tree_usage for row in rows if row.task.parent not in ids), NOTHING_USED)
-    running = sum(row.task.status == "running" for row in rows)
-    cost = "" if used.cost_usd is None else f" · {cost_text(used.cost_usd)} with all below"
-    return f"{counted(len(rows), 'task')}, {running} running{f' ({amiss})' if amiss else ''}{cost}"
+    counts = Counter(row.task.status for row in rows)
+    states = [f"{counts[status]} {status}" for status in _STATUSES if counts[status]]
+    if amiss:
+        states[0] += f" ({amiss})"
+    first, calm = counted(len(rows), "task"), sum(counts[status] > 0 for status in _CALM)
+    cost = "" if used.cost_usd is None else f"{BETWEEN}{cost_text(used.cost_usd)}"
+    of_all = " with all below" if cost else ""
+    whole = f"{first}: {', '.join(states)}" if states else first
+    endings = (f"{cost}{of_all}{BETWEEN}sorted by {sort}", f"{cost}{of_all}", cost)
+    shorter = [f"{first}: {', '.join(states[:-spared])}{cost}" for spared in range(1, calm + 1) if states[:-spared]]
+    lines = [*(whole + ending for ending in endings), *shorter]
+    return next((line for line in lines if cells(line) <= width), lines[-1])
 
 
-def _work_lines(
-    rows: Sequence[FleetRow], patient: Container[TaskId | None], spare: int, now_ms: int, width: int
-) -> dict[TaskId, list[list[Span]]]:
-    """Return what tasks do or ask, in `spare` lines at most; those that need somebody have the first ones."""
-    live = [LiveTask(row.work, is_patient=row.task.id in patient) for row in rows if row.work is not None]
-    concerns: dict[TaskId, Concern | None] = {one.task.id: one.concern(now_ms=now_ms) for one in live}
-    awaited = awaited_tasks((row.task for row in rows), concerns)
-    live = [one._replace(awaited=awaited.get(one.task.id)) for one in live]
-    live.sort(key=lambda one: (*CONCERNS, None).index(one.concern(now_ms=now_ms)))
-    told: dict[TaskId, list[list[Span]]] = {}
-    for number, one in enumerate(live[:spare]):
-        room = min(_MOST_ASKED, spare - min(len(live), spare) + number + 1 - sum(map(len, told.values())))
-        lines = doing_lines(one, now_ms=now_ms, width=max(1, width - len(_HUNG)), limit=room)
-        told[one.task.id] = [[("dim", _BELOW if at else _HUNG), *line] for at, line in enumerate(lines)]
-    return told
+def _fitting(table: Sequence[Sequence[str]], width: int) -> list[list[str]]:
+    """Return the lines of a table with the columns that leave room for a title, each as wide as it has to be."""
+    widths, kept = _columns(table, width)
+    if _TOKENS not in kept:  # it is narrow, and the first line says that costs are of whole trees
+        table = [(*line[:_COSTS], line[_COSTS].removeprefix(_WITH_BELOW), *line[_COSTS + 1 :]) for line in table]
+        widths, kept = _columns(table, width)
+    return [
+        [
+            text + " " * (space - cells(text)) if at in _LEFT else " " * (space - cells(text)) + text
+            for at, (text, space) in enumerate(zip(line, (*widths, 0), strict=True))
+            if at in kept
+        ]
+        for line in table
+    ]
 
 
-def _fitting(table: Sequence[Sequence[str]], width: int) -> tuple[list[int], set[int]]:
+def _columns(table: Sequence[Sequence[str]], width: int) -> tuple[list[int], set[int]]:
     """Return the widths of all columns but the title's, and those that leave room for a title."""
     widths = [max(cells(line[at]) for line in table) for at in range(len(_HEADS) - 1)]
     is_unlimited = widths[_BUDGETS] == len(_HEADS[_BUDGETS])
@@ -170,25 +166,12 @@ def _fitting(table: Sequence[Sequence[str]], width: int) -> tuple[list[int], set
     return widths, kept
 
 
-def _key(row: FleetRow, sort: FleetSort, now_ms: int) -> tuple[float, str]:
-    used = row.task.tree_usage
-    match sort:
-        case "cost":
-            return -float(used.cost_usd or 0), row.task.id
-        case "time":
-            return -elapsed_ms(row.task, now_ms=now_ms), row.task.id
-        case "tokens":
-            return -(used.input_tokens + used.output_tokens), row.task.id
-        case "profile":
-            return 0, f"{row.task.profile} {row.task.id}"
-
-
-def _written(row: FleetRow, now_ms: int, *, is_patient: bool, with_left: bool) -> tuple[str, ...]:
-    """Return the cells of a row; a task that waits for one of its own (`is_patient`) is never stuck.
+def _written(row: FleetRow, now_ms: int, patient: Container[TaskId | None], *, with_left: bool) -> tuple[str, ...]:
+    """Return the cells of a row; a task that waits for one of its own (`patient`) is never stuck.
 
     What is left of a budget is told of a tree, not again of what is below its top.
     """
-    concern = None if row.work is None else concern_of(row.work, now_ms=now_ms, is_patient=is_patient)
+    concern = None if row.work is None else concern_of(row.work, now_ms=now_ms, is_patient=row.task.id in patient)
     task, used = row.task, row.task.tree_usage
     taken_ms = elapsed_ms(task, now_ms=now_ms)
     left = [] if task.is_terminal else remaining_parts(task.account, at_ms=now_ms)

@@ -119,6 +119,15 @@ async def replayed(task: Task, store: Store, board: Board) -> Task:
     return state
 
 
+async def drawn_with_those_below(task: Task, store: Store, board: Board) -> None:
+    """Show a task that a board has, and those below it, also once it has settled; never return."""
+    async with anyio.create_task_group() as group:
+        below = Below(store, board, group)
+        below.look_below(task.id)
+        group.start_soon(_replayed, task, store, board)
+        group.start_soon(below.watch)
+
+
 async def _replayed(task: Task, store: Store, board: Board) -> Task:
     """Tell a board of the events of one task, from the first one on."""
     state = unstarted(task)

@@ -151,7 +151,7 @@ def top(
     if wanted is None:
         complain(f"--sort is '{sort}'; allowed: {', '.join(FLEET_SORTS)}.")
         raise typer.Exit(BAD_USAGE)
-    read(partial(top, wanted, settled or 0), cwd=cwd, config=config)
+    read(partial(top, wanted, settled or 0, cwd, config), cwd=cwd, config=config)
 
 
 def requests(*, cwd: Cwd = HERE, config: Config = None, as_json: AsJson = False) -> None:
