@@ -104,6 +104,13 @@ def test_a_narrow_row_says_that_a_cost_counts_what_is_below_it_and_keeps_a_title
     assert " · $0.1040 with below" in wide
 
 
+def test_the_title_of_a_tree_is_whole_where_fewer_numbers_leave_room_for_it() -> None:
+    for title, number, numbers in ((TITLES[3], 4, " · $0.0300"), (TITLES[2], 3, " · $0.0175 · 1 tool")):
+        line, *_ = screen(batch()[number - 1], width=60, height=24)
+        assert line.endswith(numbers)
+        assert (f"Finder · {title} · " in line) == (number == 4)
+
+
 def test_one_line_says_once_when_a_task_is_stuck() -> None:
     rule = "  ! stuck: no progress for 30s; a long call may only be slow"
     lines = screen(*batch(), height=40)

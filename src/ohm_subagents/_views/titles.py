@@ -31,15 +31,17 @@ def title_line(
     with_kind: bool = True,
     with_left: bool = True,
 ) -> str:
-    """Draw the title of a task; while it works with its time, tool calls, tokens, cost and what is left."""
+    """Draw the title of a task; while it works with its time, tool calls, tokens, cost and what is left.
+
+    There are fewer numbers where that leaves room for all of its title.
+    """
     width = max(MIN_WIDTH, width)
     head = title_head(live, now_ms, is_chosen=is_chosen)
-    room, tail = width - span_cells(head) - LEAST_TITLE, list[Span]()
-    for share in () if live.task.is_terminal else (width // 2, width // 3):
-        tail = facts_of(live, now_ms, share, with_left=with_left)
-        if span_cells(tail) <= room:
-            break
-    tail = whole_numbers(tail, room)
+    shares = () if live.task.is_terminal else (width // 2, width // 3)
+    tails = [facts_of(live, now_ms, share, with_left=with_left) for share in shares] or [[]]
+    whole, room = span_cells(_title(live.task, width, with_kind=with_kind)), width - span_cells(head)
+    fitting = (tail for least in (whole, LEAST_TITLE) for tail in tails if least + span_cells(tail) <= room)
+    tail = whole_numbers(next(fitting, tails[-1]), room - LEAST_TITLE)
     title = fitting_title(live.task, head, tail, width, share=width, with_kind=with_kind)
     return painted([*head, *title, *tail], width, theme)
 
