@@ -236,6 +236,21 @@ def test_the_chosen_task_is_marked_and_always_in_sight() -> None:
     assert all(line.startswith("  ") for line in free[1:])
 
 
+def test_where_keys_answer_and_titles_have_no_room_no_id_of_a_request_is_told_nor_how_long_a_task_is_stuck() -> None:
+    request = Request(id="req_1", task_id=TaskId("task_2"), session_id="s", path=("task_2",), profile="p", tool="bash")
+    rows = [at_work("task_1"), at_work("task_2", AnswerAwaited(request=request))]
+
+    def drawn_at(width: int, chosen: str | None) -> list[str]:
+        return fleet_lines(
+            rows, sort="profile", now_ms=70_000, width=width, height=20, theme=PLAIN, with_work=True, chosen=chosen
+        )
+
+    assert [line.strip() for line in drawn_at(80, None) if "Asks" in line] == ["╰ Asks: bash (req_1)"]
+    assert [line.strip() for line in drawn_at(80, "") if "Asks" in line] == ["╰ Asks: bash"]
+    assert [line.split()[3:6] for line in drawn_at(80, "") if "task_1" in line] == [["stuck", "for", "1m"]]
+    assert [line.split()[2:4] for line in drawn_at(54, "") if "task_1" in line] == [["stuck", "1m"]]
+
+
 def test_a_screen_is_never_left_and_what_has_no_room_is_counted() -> None:
     for width in (20, 60, 80):
         assert all(cells(line) <= width and "\x1b" not in line for line in drawn("cost", width=width))

@@ -42,7 +42,8 @@ def doing_text(task: Task, *, now_ms: int, is_patient: bool = False, awaited: Aw
 
 def doing_lines(live: LiveTask, *, now_ms: int, width: int, limit: int) -> list[list[Span]]:
     """Return the same in a line, or what it asks in up to `limit` lines of `width` cells."""
-    return asked_lines(live.task, width=width, limit=limit) or [doing_line(live, now_ms=now_ms)]
+    asked = asked_lines(live.task, width=width, limit=limit, with_ids=not live.is_answered_here)
+    return asked or [doing_line(live, now_ms=now_ms)]
 
 
 def doing_line(live: LiveTask, *, now_ms: int) -> list[Span]:

@@ -23,7 +23,7 @@ from ohm_subagents._views.work_facts import (
 from ohm_subagents.contract.usage import NOTHING_USED
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
+    from collections.abc import Collection, Container, Sequence
 
     from ohm_subagents._views.fleet_row import FleetRow, FleetSort
     from ohm_subagents._views.spans import Span
@@ -37,6 +37,7 @@ _LEFT: Final = frozenset({0, 1, 2, 3, 4, 9, 10})
 _LONGEST: Final = 24
 _SPARE: Final = (6, 4, 9, 7, 2)
 """The columns that go where there is no room, the first one first."""
+_STATES: Final = 3
 _TOKENS: Final = 7
 _COSTS: Final = 8
 _BUDGETS: Final = 9
@@ -68,8 +69,9 @@ def fleet_lines(
     Tasks that another one has started stand below it, indented, and are sorted among themselves (`fleet_order`).
     What a task used is that of its whole tree; the sums count each tree once, with those of its tasks that have ended.
     Where titles have no room, other columns give theirs: first requests, processes, what is left and tokens, then
-    profiles. No number is cut. `with_work` tells below each task what it does or asks, or how it ended, where lines are
-    left for that. `chosen` is the id of the task that is marked, and in sight; empty where one can be chosen.
+    profiles, and for how long a task is stuck. No number is cut. `with_work` tells below each task what it does or
+    asks, or how it ended, where lines are left for that. `chosen` is the id of the task that is marked, and in sight;
+    empty where one can be chosen.
     """
     ids = {row.task.id for row in rows}
     sums = painted([("bold", _sums(rows, ids, sort, now_ms, width))], width, theme)
@@ -85,7 +87,9 @@ def fleet_lines(
     heads, *table = _fitting([_HEADS, *written], width - len(margin))
     spare = height - 2 - len(ordered) if with_work else 0
     hung = len(margin) + _HUNG
-    told = work_lines(shown, rows, patient, spare=spare, now_ms=now_ms, width=width, margin=hung)
+    told = work_lines(
+        shown, rows, patient, spare=spare, now_ms=now_ms, width=width, margin=hung, has_keys=chosen is not None
+    )
     lines = [sums, painted([("muted", margin + "  ".join(heads))], width, theme)]
     lines += [painted([("dim", f"{margin}… {start} more above")], width, theme)] if start else []
     for (mark, *others), row in zip(table, shown, strict=True):
@@ -144,6 +148,9 @@ def _fitting(table: Sequence[Sequence[str]], width: int) -> list[list[str]]:
     if _TOKENS not in kept:  # it is narrow, and the first line says that costs are of whole trees
         table = [(*line[:_COSTS], line[_COSTS].removeprefix(_WITH_BELOW), *line[_COSTS + 1 :]) for line in table]
         widths, kept = _columns(table, width)
+    if _others(widths, kept) + _LEAST_TITLE > width:  # the second line says what it waits for
+        table = [(*line[:_STATES], line[_STATES].partition(" ")[0], *line[_STATES + 1 :]) for line in table]
+        widths, kept = _columns(table, width)
     return [
         [
             text + " " * (space - cells(text)) if at in _LEFT else " " * (space - cells(text)) + text
@@ -160,10 +167,15 @@ def _columns(table: Sequence[Sequence[str]], width: int) -> tuple[list[int], set
     is_unlimited = widths[_BUDGETS] == len(_HEADS[_BUDGETS])
     kept = {*range(len(_HEADS))} - ({_BUDGETS} if is_unlimited else set())
     for column in _SPARE:
-        if sum(widths[at] + _GAP for at in kept if at < len(widths)) + _LEAST_TITLE <= width:
+        if _others(widths, kept) + _LEAST_TITLE <= width:
             break
         kept.discard(column)
     return widths, kept
+
+
+def _others(widths: Sequence[int], kept: Collection[int]) -> int:
+    """Return the cells that all columns but the title's take."""
+    return sum(widths[at] + _GAP for at in kept if at < len(widths))
 
 
 def _written(row: FleetRow, now_ms: int, patient: Container[TaskId | None], *, with_left: bool) -> tuple[str, ...]:

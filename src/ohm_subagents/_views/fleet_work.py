@@ -51,12 +51,18 @@ def work_lines(
     now_ms: int,
     width: int,
     margin: int,
+    has_keys: bool,
 ) -> dict[TaskId, list[list[Span]]]:
     """Return what is told below the shown ones of these rows, in `spare` lines at most, `margin` cells from the left.
 
-    Those that need somebody have the first ones, and those that have settled the last.
+    Those that need somebody have the first ones, and those that have settled the last. With keys that answer what is
+    asked, nobody needs the id of a request.
     """
-    live = {row.task.id: LiveTask(row.work, is_patient=row.task.id in patient) for row in rows if row.work is not None}
+    live = {
+        row.task.id: LiveTask(row.work, is_patient=row.task.id in patient, is_answered_here=has_keys)
+        for row in rows
+        if row.work is not None
+    }
     concerns: dict[TaskId, Concern | None] = {task_id: one.concern(now_ms=now_ms) for task_id, one in live.items()}
     awaited = awaited_tasks((row.task for row in rows), concerns)
     told = [

@@ -79,9 +79,8 @@ class Table:
 
     def sum_line(self, width: int) -> str:
         """Return what the tasks came to so far, without colours."""
-        return fleet_lines(
-            self._fleet.rows, sort=self._sort, now_ms=system_clock(), width=width, height=1, theme=PLAIN
-        )[0]
+        sums = fleet_lines(self._fleet.rows, sort=self._sort, now_ms=system_clock(), width=width, height=1, theme=PLAIN)
+        return sums[0].removesuffix(f" · sorted by {self._sort}")
 
     def tell_news(self) -> None:
         """Wake those who wait for news."""
