@@ -70,3 +70,12 @@ async def test_an_abort_cancels_the_running_and_the_queued_items():
     assert [item["status"] for item in result.details["items"]] == ["cancelled"] * 3
     assert (result.details["batch_status"], result.details["status"]) == ("partial", "failed")
     assert [request.task_id for request in backend.calls] == ["task_1"]
+
+
+async def test_a_refused_item_is_told_by_the_id_of_its_profile():
+    """As a start of one is; an unknown one stays in the caller's words."""
+    config = {"subagents": {"permissions": {"subagents": {"oracle": "deny"}}}}
+    async with quick_ohm(config=config) as ohm:
+        items = (await ohm.call("task", batch(" ORACLE ", " Nobody "))).details["items"]
+
+    assert [item["subagent_type"] for item in items] == ["oracle", " Nobody "]

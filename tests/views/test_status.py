@@ -10,3 +10,9 @@ def test_tool_calls_are_counted_and_not_runs(running) -> None:
     task = running(*started, ToolEnded(call_id="a", tool="read", status="success"))
     assert status_line([task]).startswith("subagents 1 running · tools 2 active")
     assert task_line(task, now_ms=1).endswith("· 00:00 · tools 2/3")
+
+
+def test_a_line_that_is_cut_behind_a_word_keeps_the_space(running) -> None:
+    line = task_line(running(), now_ms=1)
+    words = line.split(" · ")[0]
+    assert task_line(running(), now_ms=1, width=len(words) + 2) == f"{words} …"

@@ -93,11 +93,17 @@ def cells(text: str) -> int:
     return width(text.replace("\t", _TAB), control_codes="ignore")
 
 
-def fit(line: str, width: int) -> str:
-    """Return `line`, or as much of it as leaves room for `…` within `width` cells."""
+def clip(line: str, width: int) -> str:
+    """Return `line`, or as much of it as leaves room for `…` within `width` cells, with the space that it ends in."""
     if len(line) * _WIDEST <= width or cells(line) <= width:
         return line
-    return next(_pieces(line, width - 1), "").rstrip() + ELLIPSIS
+    return next(_pieces(line, width - 1), "") + ELLIPSIS
+
+
+def fit(line: str, width: int) -> str:
+    """Return `line`, or as much of it as leaves room for `…` within `width` cells, without a space before that."""
+    clipped = clip(line, width)
+    return line if clipped is line else clipped[:-1].rstrip() + ELLIPSIS
 
 
 def fit_end(line: str, width: int) -> str:

@@ -129,9 +129,9 @@ def _line(item: ItemReply | Missing, position: int | None) -> TaskLine | ErrorLi
     match item:
         case Accepted(task=task, queue_position=in_queue):
             return TaskLine(task=task, status=task.status, queue_position=in_queue)
-        case ItemRejected(item=asked, error=error) if position is not None:
+        case ItemRejected(item=asked, error=error, profile=profile) if position is not None:
             line = _unresolved(error.task_id or f"task_batch_{position}", error, asked.profile_id)
-            return line._replace(profile=asked.profile_id, description=asked.description)
+            return line._replace(profile=profile or asked.profile_id, description=asked.description)
         case ItemRejected(item=asked, error=error, profile=profile):
             return ErrorLine(
                 error=error,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._views.cells import fit, printable
+from ohm_subagents._views.cells import clip, printable
 from ohm_subagents._views.task_texts import elapsed_ms
 from ohm_subagents._views.tree import TreeLimits, status_marker, tree_lines
 from ohm_subagents._views.tree_entries import live_entry
@@ -91,4 +91,4 @@ def _calls(task: Task) -> str:
 def _fitted(line: str, width: int) -> str:
     """Return one line; a width that leaves no room for anything is ignored."""
     shown = printable(line).replace("\n", " ")
-    return fit(shown, width) if width >= MIN_WIDTH else shown
+    return clip(shown, width) if width >= MIN_WIDTH else shown
