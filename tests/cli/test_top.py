@@ -225,6 +225,33 @@ async def test_a_look_reads_what_goes_on_and_not_all_that_is_kept(ohm) -> None:
     assert counted.read < 6
 
 
+class Blinking(Counted):
+    """A store whose lists are empty while it blinks, as of a task that goes from one status to another meanwhile."""
+
+    is_blind = False
+
+    def list(self, query):
+        return iter(()) if self.is_blind else super().list(query)
+
+
+@pytest.mark.anyio
+async def test_a_task_that_two_lists_have_missed_is_not_lost(ohm) -> None:
+    clock = Clock(system_clock())
+    async with opened("sqlite", ohm.root / "config", clock) as store:
+        hand = Hand(store, clock)
+        task = hand.started("task_1")
+        await store.flush()
+        blinking = Blinking(store)
+        fleet = Fleet(blinking, settled=0)
+        blinking.is_blind = True
+        fleet.read()
+        assert [row.task.status for row in fleet.rows] == ["running"]
+        hand.tell(task, *DONE)
+        await store.flush()
+        fleet.read()
+    assert [row.task.status for row in fleet.rows] == ["succeeded"]
+
+
 @pytest.mark.slow
 def test_a_task_whose_process_has_died_goes_on_here_once_it_is_answered_and_ends_with_the_table(
     ohm, ohm_process

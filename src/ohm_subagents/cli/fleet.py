@@ -50,8 +50,10 @@ class Fleet:
         """Read the tasks that have not settled, what has settled since, and what belongs to those."""
         now_ms = system_clock()
         going = {task.id: task for status in ("queued", "running") for task in self._list(TaskQuery(status=status))}
-        since = (self._store.get(task_id) for task_id in self._going - going.keys())
-        self._add(ListedTask.of(one.ok_value) for one in since if isinstance(one, Ok))
+        found = (self._store.get(task_id) for task_id in self._going - going.keys())
+        since = [ListedTask.of(one.ok_value) for one in found if isinstance(one, Ok)]
+        going |= {task.id: task for task in since if not task.is_terminal}  # its status has changed between two lists
+        self._add(since)
         self._add(self._come_and_gone())
         self._add_relatives(going)
         self._going, self._read_ms = frozenset(going), now_ms
