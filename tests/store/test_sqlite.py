@@ -227,15 +227,17 @@ async def test_an_idle_store_says_that_it_lives(registry, tmp_path, monkeypatch)
     from ohm_subagents.stores.sqlite import writer
 
     monkeypatch.setattr(writer, "HEARTBEAT_S", 0.01)
-    beats, beaten = [], threading.Event()
+    is_read, beats, beaten = threading.Event(), [], threading.Event()
 
     def fault_point(step):
-        beats.append(step)
-        if beats.count("after commit") == 3:
-            beaten.set()
+        if step == "after commit" and is_read.is_set():
+            beats.append(step)
+            if len(beats) == 2:  # the first one may have been written before it was read
+                beaten.set()
 
     async with registry(fault_point=fault_point):
         ((before,),) = tables(tmp_path, "SELECT heartbeat_ms FROM owners")
+        is_read.set()
         assert beaten.wait(10)
         ((after,),) = tables(tmp_path, "SELECT heartbeat_ms FROM owners")
         assert after > before
