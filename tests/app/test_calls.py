@@ -331,6 +331,31 @@ async def test_a_call_of_a_subagent_is_not_part_of_the_call_above_it():
         assert (ohm.task("task_2").assignment.parent, ohm.task("task_2").assignment.call) == ("task_1", None)
 
 
+async def test_tasks_that_a_start_without_an_id_begins_together_have_one_and_are_found_by_it():
+    """Whichever tool starts them, or however it is called; one alone, and those of a subagent, need none."""
+    ohms = []
+
+    class Nesting(ScriptedBackend):
+        async def run(self, request, sink):
+            if request.depth == 1 and request.prompt == "one":
+                await ohms[0].call("task", batch("below", "beside"))
+            return await super().run(request, sink)
+
+    async with quick_ohm(backend=Nesting(default=Step(text="done")), config=DEEP) as ohm:
+        ohms.append(ohm)
+        await ohm.call("task", start())
+        await ohm.call("task", batch("one", "two"))
+        await ohm.call("task", batch("three", "four"))
+        tasks = {task.assignment.prompt: task for task in ohm.store.tasks()}
+        calls = {prompt: task.assignment.call for prompt, task in tasks.items()}
+        found = ohm.handle(calls["one"])
+        assert found.task_ids == (tasks["one"].id, tasks["two"].id)
+        assert (await found.wait()).details["accepted_count"] == 2
+
+    assert calls["one"] == calls["two"] != calls["three"] == calls["four"]
+    assert {calls["p"], calls["below"], calls["beside"]} == {None}
+
+
 async def test_a_hundred_calls_that_are_over_are_remembered_and_the_others_by_their_tasks():
     async with quick_ohm() as ohm:
         calls = [await ohm.begin("task", {"op": "status", "ids": ["task_9"]}) for _ in range(101)]

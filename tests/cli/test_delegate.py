@@ -5,8 +5,12 @@ import os
 import re
 import signal
 
+import anyio
 import pytest
 from screen import PATIENCE_S, on_terminal
+from store_tasks import opened
+
+from ohm_subagents.commands import system_clock
 
 SESSION = r"\(session: [0-9a-f]{16}\)"
 FINAL = """\
@@ -48,6 +52,18 @@ def test_in_a_pipe_it_prints_what_the_model_reads(ohm, delegate) -> None:
     done = ohm(*delegate("answer", "wide"))
     assert re.fullmatch(rf"✓ answer: completed {SESSION}\n✓ wide: completed {SESSION}\n", done.stdout)
     assert done.returncode == 0
+
+
+def test_the_tasks_of_one_call_are_found_together(ohm, delegate) -> None:
+    async def read() -> list[str | None]:
+        async with opened("sqlite", ohm.root / "config", system_clock) as store:
+            return [task.assignment.call for task in store.tasks()]
+
+    for prompts in (("answer", "wide"), ("answer", "answer")):
+        assert ohm(*delegate(*prompts)).returncode == 0
+    calls = anyio.run(read)
+    assert calls[0] == calls[1] != calls[2] == calls[3]
+    assert None not in calls
 
 
 def test_one_that_fails_is_told_and_is_the_exit_code(ohm, delegate) -> None:

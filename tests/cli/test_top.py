@@ -166,6 +166,19 @@ async def test_of_what_has_settled_that_of_the_same_starts_is_shown_and_as_much_
     assert added == {"task_new"}
 
 
+@pytest.mark.slow
+def test_what_has_settled_of_a_command_that_goes_on_is_shown(ohm, ohm_process) -> None:
+    tasks = [{"subagent_type": "task", "description": prompt, "prompt": prompt} for prompt in ("answer", "pause")]
+    assert ohm("run", "task", "wide").returncode == 0
+    with ohm_process.start("call", "task", json.dumps({"op": "start", "tasks": tasks, "parallel": False})) as process:
+        assert ohm.reached.read_text() == "paused"  # so the first has settled
+        shown = ohm("top").stdout
+        ohm.released.write_text("")
+        assert process.wait(PATIENCE_S) == 0
+    assert shown.startswith("2 tasks: 1 running, 1 succeeded · ")
+    assert "wide" not in shown
+
+
 @pytest.mark.anyio
 async def test_what_settles_while_the_table_is_open_stays_in_it_also_what_begins_only_then(ohm, ohm_process) -> None:
     clock = Clock(system_clock())

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from secrets import token_hex
 from typing import TYPE_CHECKING, Final
 
 import anyio
 from anyio.lowlevel import checkpoint
 
 from ohm_subagents._app.streams import EventStream, past_of
-from ohm_subagents._orchestrator.call_context import part_of
+from ohm_subagents._orchestrator.call_context import new_call_id, part_of
 from ohm_subagents._orchestrator.observe.call import ProgramCall
 from ohm_subagents._orchestrator.observe.observers import Follower
 from ohm_subagents._orchestrator.task_options import NO_OPTIONS
@@ -211,7 +210,7 @@ class Calls:
     def begin(self, work: Work, call_id: str | None, options: TaskOptions) -> Call:
         """Carry out a call in a task of its own, unless there is one with this id: then return that."""
         fault = None if call_id is None else _fault_of(call_id)
-        named = CallId(f"call_{token_hex(16)}" if call_id is None or fault is not None else call_id)
+        named = new_call_id() if call_id is None or fault is not None else CallId(call_id)
         found = None if call_id is None else self.known(named) or self.kept(named)
         if found is not None:
             return found

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ohm_subagents._orchestrator.ledger import Ledger
 from ohm_subagents.contract.account import StartBudget
+from ohm_subagents.contract.ids import CallId
 from ohm_subagents.contract.usage import NOTHING_USED
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._orchestrator.observe.call import ProgramCall
     from ohm_subagents.contract.call_rules import CloneOf
-    from ohm_subagents.contract.ids import CallId, TaskId
+    from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.limits import Budget
     from ohm_subagents.contract.model_pattern import ModelPattern
     from ohm_subagents.contract.sandbox import SandboxMode
@@ -26,6 +27,11 @@ if TYPE_CHECKING:
 
 def no_model() -> None:
     """Return that the model of the caller is not known."""
+
+
+def new_call_id() -> CallId:
+    """Return an id that no other call has."""
+    return CallId(f"call_{token_hex(16)}")
 
 
 class SharedClone(NamedTuple):
@@ -47,7 +53,7 @@ class CallContext(NamedTuple):
         ledger: the budgets that are charged.
         level: 0 for a program, one more for each task below it.
         task_id: the task that calls; None for a program.
-        call: the id of the program's call that tasks are started for, if it has one.
+        call: the id of the program's call, or of its start of several tasks, that tasks are started for, if it has one.
         model: returns the model of the task that calls; None where that is not known.
         passes: the ceilings of the tools of what is started; None without any.
         outside: the task of another process for which this one runs, if it does.
@@ -68,8 +74,13 @@ class CallContext(NamedTuple):
     sandbox: SandboxMode = "off"
 
     def of_start(self, budget: Budget | None, *, tasks: int) -> CallContext:
-        """Return the context of one start of so many tasks, which have one more budget if there is one."""
+        """Return the context of one start of so many tasks, which have one more budget if there is one.
+
+        Several tasks of a program have an id of a call in common; those of a subagent have their parent.
+        """
         caller, level = self.child(budget, owner="the call"), self.level + 1
+        if tasks > 1 and (caller.call, caller.task_id, caller.outside) == (None, None, None):
+            caller = caller._replace(call=new_call_id())
         if tasks > 1 and caller.ledger.limits(level):
             rest = replace(caller.ledger.remaining(level), wall_ends_ms=None)  # time is not shared out
             shares = StartBudget(id=f"start_{token_hex(16)}", budget=rest.with_used(NOTHING_USED, now_ms=0))

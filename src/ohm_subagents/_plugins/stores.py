@@ -49,7 +49,7 @@ class TaskQuery:
     parent: str | None = None
     """Only tasks that a subagent of this task has started."""
     call: str | None = None
-    """Only tasks that this call of a program has started (`Ohm.begin`)."""
+    """Only tasks that this call of a program has started (`Ohm.begin`), or its start of several tasks."""
     start: str | None = None
     """Only tasks that share the budget of this start (`StartBudget.id`)."""
 

@@ -27,7 +27,7 @@ class ListedTask:
     description: str
     """The title of the task, in a few words."""
     call: CallId | None
-    """The call of a program that started the task (`Ohm.begin`)."""
+    """The call of a program that started the task (`Ohm.begin`), or its start of this and other tasks."""
     status: Status
     """The status of the task."""
     created_ms: int

@@ -93,7 +93,7 @@ class Origin:
     parent: TaskId | None = None
     """The task whose subagent started this one."""
     call: CallId | None = None
-    """The call of a program that started the task (`Ohm.begin`)."""
+    """The call of a program that started the task (`Ohm.begin`), or its start of this and other tasks."""
     suite: str = ""
     """The tool suite that the profile is from; empty for one of the catalogue."""
     resumed_from: TaskId | None = None

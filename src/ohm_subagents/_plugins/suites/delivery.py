@@ -47,7 +47,7 @@ class Delivery:
 
     @property
     def call(self) -> CallId | None:
-        """The program's call that started the task (`Ohm.begin`); None without one."""
+        """The program's call (`Ohm.begin`), or start of several tasks, that started the task; None without one."""
         return self.task.assignment.call
 
     @property
