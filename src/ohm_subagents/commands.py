@@ -41,25 +41,18 @@ if TYPE_CHECKING:
         json_fault,
         print_refusal,
         report,
-        typed_count,
         typed_path,
-        typed_text,
         with_config,
     )
-    from ohm_subagents._terminal.display import Display, drawn
-    from ohm_subagents._terminal.finished import finished_lines, print_batch, print_finished, print_retry
-    from ohm_subagents._terminal.hint import Note, hint_lines
+    from ohm_subagents._terminal.finished import print_batch
     from ohm_subagents._terminal.listening import listener_at, serve_app
-    from ohm_subagents._terminal.live import call_live, watched
-    from ohm_subagents._terminal.lookup import NOTHING_KEPT, find_task, short_id, tasks_alike
-    from ohm_subagents._terminal.on_demand import OhmOnDemand
-    from ohm_subagents._terminal.prompts import answer_hint, answered_here, is_attended, text_answer
-    from ohm_subagents._terminal.selection import STEPS, Selection
+    from ohm_subagents._terminal.live import call_live
+    from ohm_subagents._terminal.lookup import find_task
+    from ohm_subagents._terminal.prompts import is_attended
     from ohm_subagents._terminal.shown import Shown
-    from ohm_subagents._terminal.signals import aborted_by_signal, until_signal
+    from ohm_subagents._terminal.signals import until_signal
     from ohm_subagents._terminal.stored import with_store
     from ohm_subagents._terminal.terminal import (
-        OutputLost,
         harmless,
         is_terminal,
         json_line,
@@ -70,7 +63,6 @@ if TYPE_CHECKING:
         print_text,
         print_wrapped,
         prose_lines,
-        styled,
         width,
     )
     from ohm_subagents._terminal.theme import terminal_theme
@@ -89,37 +81,24 @@ __all__ = [
     "HERE",
     "INTERRUPTED",
     "MAX_MESSAGE_BYTES",
-    "NOTHING_KEPT",
-    "STEPS",
     "SUCCESS",
     "TASK_FAILED",
     "AsJson",
     "Board",
     "Config",
     "Cwd",
-    "Display",
     "InstalledCommand",
-    "Note",
-    "OhmOnDemand",
-    "OutputLost",
-    "Selection",
     "Server",
     "Shown",
     "TooLong",
     "Wire",
-    "aborted_by_signal",
-    "answer_hint",
-    "answered_here",
     "call_live",
     "chosen_server",
     "complain",
     "directory",
-    "drawn",
     "find_task",
     "finish",
-    "finished_lines",
     "harmless",
-    "hint_lines",
     "inspect",
     "installed_commands",
     "is_attended",
@@ -129,12 +108,10 @@ __all__ = [
     "listener_at",
     "message_too_long",
     "print_batch",
-    "print_finished",
     "print_json",
     "print_json_lines",
     "print_prose",
     "print_refusal",
-    "print_retry",
     "print_styled",
     "print_text",
     "print_wrapped",
@@ -142,18 +119,11 @@ __all__ = [
     "report",
     "request_id_in_use",
     "serve_app",
-    "short_id",
     "standard_wire",
-    "styled",
     "system_clock",
-    "tasks_alike",
     "terminal_theme",
-    "text_answer",
-    "typed_count",
     "typed_path",
-    "typed_text",
     "until_signal",
-    "watched",
     "width",
     "with_config",
     "with_store",
@@ -164,22 +134,17 @@ __getattr__, __dir__ = lazy_names(
     {
         "_app.sources": "system_clock",
         "_terminal.command": "BAD_USAGE HERE INTERRUPTED SUCCESS TASK_FAILED AsJson Config Cwd Server "
-        "chosen_server complain directory finish inspect json_fault print_refusal report typed_count typed_path "
-        "typed_text with_config",
+        "chosen_server complain directory finish inspect json_fault print_refusal report typed_path with_config",
         "_terminal.board": "Board",
-        "_terminal.finished": "finished_lines print_batch print_finished print_retry",
-        "_terminal.display": "Display drawn",
+        "_terminal.finished": "print_batch",
         "_terminal.listening": "listener_at serve_app",
-        "_terminal.live": "call_live watched",
-        "_terminal.lookup": "NOTHING_KEPT find_task short_id tasks_alike",
-        "_terminal.hint": "Note hint_lines",
-        "_terminal.on_demand": "OhmOnDemand",
-        "_terminal.prompts": "answer_hint answered_here is_attended text_answer",
-        "_terminal.selection": "STEPS Selection",
+        "_terminal.live": "call_live",
+        "_terminal.lookup": "find_task",
+        "_terminal.prompts": "is_attended",
         "_terminal.shown": "Shown",
-        "_terminal.signals": "aborted_by_signal until_signal",
+        "_terminal.signals": "until_signal",
         "_terminal.stored": "with_store",
-        "_terminal.terminal": "OutputLost harmless is_terminal json_line styled width "
+        "_terminal.terminal": "harmless is_terminal json_line width "
         "print_json print_json_lines print_prose print_styled print_text print_wrapped prose_lines",
         "_terminal.theme": "terminal_theme",
         "_terminal.wire": "MAX_MESSAGE_BYTES TooLong Wire message_too_long request_id_in_use standard_wire",

@@ -13,7 +13,8 @@ from model_server import Call, ModelServer, Say
 from screen import PATIENCE_S, on_terminal
 from store_tasks import Clock, Hand, opened
 
-from ohm_subagents.commands import system_clock, text_answer
+from ohm_subagents._terminal.prompts import text_answer
+from ohm_subagents.commands import system_clock
 from ohm_subagents.contract import AnswerAwaited, Request, Text
 
 ASKS = {"tools": {"ask": ["bash: git push *", "bash: git push"]}}

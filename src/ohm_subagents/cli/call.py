@@ -103,7 +103,7 @@ def _print_called(result: ToolResult, tasks: Sequence[LiveTask], theme: Theme, a
 
 
 def _tell_retry(tasks: Sequence[LiveTask], about: Sequence[TaskId], ohm: Ohm, file: Path | None) -> None:
-    from ohm_subagents.commands import print_retry
+    from ohm_subagents._terminal.finished import print_retry
 
     print_retry([one.task for one in tasks if not one.depth or one.task.id in about], ohm.store, file)
 

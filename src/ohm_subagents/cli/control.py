@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import anyio
 
+from ohm_subagents._terminal.prompts import answer_hint
 from ohm_subagents.cli.call import called
 from ohm_subagents.cli.follow import replayed
 from ohm_subagents.cli.reading import concerns_in
@@ -16,7 +17,6 @@ from ohm_subagents.commands import (
     BAD_USAGE,
     SUCCESS,
     TASK_FAILED,
-    answer_hint,
     complain,
     find_task,
     print_json,

@@ -12,17 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import TypeAdapter
 
+from ohm_subagents._terminal.lookup import NOTHING_KEPT
 from ohm_subagents.cli.reading import event_fields
-from ohm_subagents.commands import (
-    BAD_USAGE,
-    NOTHING_KEPT,
-    SUCCESS,
-    TASK_FAILED,
-    complain,
-    json_line,
-    print_json_lines,
-    print_text,
-)
+from ohm_subagents.commands import BAD_USAGE, SUCCESS, TASK_FAILED, complain, json_line, print_json_lines, print_text
 from ohm_subagents.contract.ids import SessionId
 from ohm_subagents.contract.task import Run
 from ohm_subagents.contract.truncation import WHOLE

@@ -6,8 +6,9 @@ from dataclasses import replace
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._terminal.lookup import short_id
 from ohm_subagents.cli.reading import Accounts, owner_of
-from ohm_subagents.commands import is_terminal, short_id, system_clock
+from ohm_subagents.commands import is_terminal, system_clock
 from ohm_subagents.contract import ListedTask, Ok
 from ohm_subagents.store import TaskQuery
 from ohm_subagents.views import FleetRow, doing_text

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from ohm_subagents._terminal.live import watched
+from ohm_subagents._terminal.on_demand import OhmOnDemand
 from ohm_subagents.cli.reading import event_fields
 from ohm_subagents.commands import (
     SUCCESS,
     TASK_FAILED,
     Board,
-    OhmOnDemand,
     complain,
     directory,
     is_terminal,
@@ -24,7 +25,6 @@ from ohm_subagents.commands import (
     print_styled,
     terminal_theme,
     until_signal,
-    watched,
     width,
 )
 from ohm_subagents.contract import Ok, Recorded

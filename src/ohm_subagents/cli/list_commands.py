@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
-from ohm_subagents.commands import BAD_USAGE, HERE, AsJson, Config, Cwd, complain, typed_count, typed_path
+from ohm_subagents._terminal.command import typed_count
+from ohm_subagents.commands import BAD_USAGE, HERE, AsJson, Config, Cwd, complain, typed_path
 
 if TYPE_CHECKING:
     from ohm_subagents.cli.reading import Below

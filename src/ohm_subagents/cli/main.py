@@ -14,6 +14,7 @@ from typing import Annotated, Final
 
 import typer
 
+from ohm_subagents._terminal.terminal import OutputLost
 from ohm_subagents.cli.list_commands import tasks_app
 from ohm_subagents.cli.plugin_commands import OWN, PluginCommands
 from ohm_subagents.cli.run_commands import call, run
@@ -25,7 +26,6 @@ from ohm_subagents.commands import (
     TASK_FAILED,
     Config,
     Cwd,
-    OutputLost,
     complain,
     directory,
     finish,

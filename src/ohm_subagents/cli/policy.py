@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from ohm_subagents._terminal.lookup import tasks_alike
 from ohm_subagents.cli.call_policy import Explained, of_profile, of_task
 from ohm_subagents.cli.readiness import Readiness
-from ohm_subagents.commands import BAD_USAGE, SUCCESS, TASK_FAILED, complain, find_task, print_text, tasks_alike
+from ohm_subagents.commands import BAD_USAGE, SUCCESS, TASK_FAILED, complain, find_task, print_text
 from ohm_subagents.config import effective_decision, is_hidden
 from ohm_subagents.contract.call_rules import RULED_TOOL
 from ohm_subagents.contract.profile import ASK_PARENT, CHILD_TOOLS, Decision, PermissionRequest, fold_id

@@ -6,8 +6,9 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
+from ohm_subagents._terminal.lookup import NOTHING_KEPT
 from ohm_subagents.cli.reading import ANY, listed
-from ohm_subagents.commands import NOTHING_KEPT, SUCCESS, complain, is_terminal, print_json, print_text, width
+from ohm_subagents.commands import SUCCESS, complain, is_terminal, print_json, print_text, width
 from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.contract.task import UNAVAILABLE
 from ohm_subagents.views import cost_csv, cost_records, cost_rows, cost_table

@@ -8,25 +8,24 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import TypeAdapter
 
+from ohm_subagents._terminal.finished import print_finished
+from ohm_subagents._terminal.live import watched
+from ohm_subagents._terminal.lookup import NOTHING_KEPT
+from ohm_subagents._terminal.prompts import answer_hint, text_answer
 from ohm_subagents.cli.reading import owner_of
 from ohm_subagents.cli.run import Typed, opened
 from ohm_subagents.commands import (
     BAD_USAGE,
-    NOTHING_KEPT,
     SUCCESS,
     TASK_FAILED,
-    answer_hint,
     complain,
     is_attended,
     is_terminal,
-    print_finished,
     print_json,
     print_text,
     print_wrapped,
     system_clock,
-    text_answer,
     until_signal,
-    watched,
 )
 from ohm_subagents.contract import Approve, Deny, Err, Ok, Request, Text
 from ohm_subagents.store import TaskQuery

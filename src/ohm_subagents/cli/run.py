@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from ohm_subagents._terminal.live import watched
+from ohm_subagents._terminal.prompts import answer_hint
 from ohm_subagents.commands import (
     BAD_USAGE,
     SUCCESS,
     TASK_FAILED,
-    answer_hint,
     chosen_server,
     complain,
     directory,
@@ -27,7 +28,6 @@ from ohm_subagents.commands import (
     print_text,
     report,
     until_signal,
-    watched,
     width,
     with_config,
 )
@@ -285,7 +285,7 @@ def _tell_changes(task: Task | None, typed: Typed) -> None:
 
 def _print_finished(task: Task, board: Board | None, file: Path | None) -> None:
     """Print what was done, and what was answered or said; without a terminal for standard output, on standard error."""
-    from ohm_subagents.commands import finished_lines, print_finished
+    from ohm_subagents._terminal.finished import finished_lines, print_finished
 
     if board is not None:
         waits = next((one.waits for one in board.tasks if one.task.id == task.id), ())

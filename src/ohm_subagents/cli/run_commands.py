@@ -8,17 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, get_args
 
 import typer
 
-from ohm_subagents.commands import (
-    BAD_USAGE,
-    HERE,
-    AsJson,
-    Config,
-    Cwd,
-    Server,
-    complain,
-    finish,
-    typed_text,
-)
+from ohm_subagents._terminal.command import typed_text
+from ohm_subagents.commands import BAD_USAGE, HERE, AsJson, Config, Cwd, Server, complain, finish
 
 if TYPE_CHECKING:
     from ohm_subagents import RunOptions

@@ -53,8 +53,9 @@ def serve(
 async def _served(socket: Path | None, idle_s: float) -> int:
     import logging
 
+    from ohm_subagents._terminal.signals import aborted_by_signal
     from ohm_subagents.cli.server_log import FieldsFormatter
-    from ohm_subagents.commands import aborted_by_signal, print_text
+    from ohm_subagents.commands import print_text
     from ohm_subagents.serve import READY, serve
 
     handler = logging.StreamHandler()

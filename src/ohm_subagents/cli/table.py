@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from ohm_subagents.commands import STEPS, Note, Selection, hint_lines, system_clock, terminal_theme
+from ohm_subagents._terminal.hint import Note, hint_lines
+from ohm_subagents._terminal.selection import STEPS, Selection
+from ohm_subagents.commands import system_clock, terminal_theme
 from ohm_subagents.views import PLAIN, fleet_lines, fleet_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ohm_subagents._terminal.shown import Shown
     from ohm_subagents.cli.fleet import Fleet
-    from ohm_subagents.commands import Shown
     from ohm_subagents.contract import ListedTask, Request, Task, TaskId
     from ohm_subagents.views import FleetRow, FleetSort
 

@@ -8,14 +8,14 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from ohm_subagents._terminal.finished import finished_lines
+from ohm_subagents._terminal.prompts import answer_hint
 from ohm_subagents.cli.reading import STUCK, Accounts, event_fields, owner_of
 from ohm_subagents.commands import (
     SUCCESS,
     TASK_FAILED,
-    answer_hint,
     complain,
     find_task,
-    finished_lines,
     is_terminal,
     print_json,
     print_json_lines,

@@ -9,19 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
 import typer
 
+from ohm_subagents._terminal.command import typed_count, typed_text
 from ohm_subagents.cli.work_commands import TaskId, diff, discard, land
-from ohm_subagents.commands import (
-    BAD_USAGE,
-    HERE,
-    AsJson,
-    Config,
-    Cwd,
-    complain,
-    directory,
-    finish,
-    typed_count,
-    typed_text,
-)
+from ohm_subagents.commands import BAD_USAGE, HERE, AsJson, Config, Cwd, complain, directory, finish
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

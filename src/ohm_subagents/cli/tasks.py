@@ -7,17 +7,16 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, get_args
 
+from ohm_subagents._terminal.lookup import NOTHING_KEPT, short_id
 from ohm_subagents.cli.reading import ANY, STUCK, Accounts, Below, concerns_in, listed, owner_of
 from ohm_subagents.commands import (
     BAD_USAGE,
-    NOTHING_KEPT,
     SUCCESS,
     complain,
     is_terminal,
     print_json,
     print_styled,
     print_text,
-    short_id,
     system_clock,
     terminal_theme,
     width,

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from ohm_subagents._terminal.live import watched
+from ohm_subagents._terminal.lookup import NOTHING_KEPT
 from ohm_subagents.cli.fleet import Fleet
 from ohm_subagents.cli.follow import drawn_with_those_below, steered
 from ohm_subagents.cli.table import Table
 from ohm_subagents.commands import (
-    NOTHING_KEPT,
     SUCCESS,
     Board,
     is_terminal,
@@ -21,7 +22,6 @@ from ohm_subagents.commands import (
     system_clock,
     terminal_theme,
     until_signal,
-    watched,
 )
 from ohm_subagents.store import watched_tasks
 from ohm_subagents.views import PLAIN, fleet_lines
