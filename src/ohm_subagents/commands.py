@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         with_config,
     )
     from ohm_subagents._terminal.finished import print_batch
+    from ohm_subagents._terminal.hint import Note
     from ohm_subagents._terminal.listening import listener_at, serve_app
     from ohm_subagents._terminal.live import call_live
     from ohm_subagents._terminal.lookup import find_task
@@ -88,6 +89,7 @@ __all__ = [
     "Config",
     "Cwd",
     "InstalledCommand",
+    "Note",
     "Server",
     "Shown",
     "TooLong",
@@ -137,6 +139,7 @@ __getattr__, __dir__ = lazy_names(
         "chosen_server complain directory finish inspect json_fault print_refusal report typed_path with_config",
         "_terminal.board": "Board",
         "_terminal.finished": "print_batch",
+        "_terminal.hint": "Note",
         "_terminal.listening": "listener_at serve_app",
         "_terminal.live": "call_live",
         "_terminal.lookup": "find_task",
