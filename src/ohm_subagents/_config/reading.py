@@ -13,7 +13,6 @@ from ohm_subagents._config.reserved import without_effect
 from ohm_subagents._config.rules import read_rules
 from ohm_subagents._config.sandbox_limits import read_sandbox_limits
 from ohm_subagents._config.schema import OhmConfig
-from ohm_subagents._config.subagents import EVERY
 from ohm_subagents._config.switches import close_unclear_switches
 from ohm_subagents._config.tool_lists import read_tools
 from ohm_subagents._config.values import ModelName, is_model_name, or_a_name, quoted_value
@@ -57,9 +56,8 @@ def read(source: Layer, menu: Collection[str] = ()) -> Reading:
     """
     rest, rules, wrong_rules = read_rules(source)
     rest, tools, wrong_tools = read_tools(rest)
-    rest, unclear, wrong_budgets = read_budgets(rest)
-    rest, wrong_limits = read_sandbox_limits(rest)
-    unclear = {EVERY: f"{wrong_limits[0]}", **unclear} if wrong_limits else unclear
+    rest, unclear_budgets, wrong_budgets = read_budgets(rest)
+    rest, unclear_limits, wrong_limits = read_sandbox_limits(rest)
     rest, wrong_switches = close_unclear_switches(rest)
     rest, wrong_entries = unified(rest)
     values, wrong_values = keep_valid(OhmConfig, rest.values, rest.place, complete=False, shown_by=SHOWN_BY)
@@ -69,7 +67,7 @@ def read(source: Layer, menu: Collection[str] = ()) -> Reading:
         checked=checked,
         rules=rules,
         tools=tools,
-        unclear=unclear,
+        unclear={**unclear_limits, **unclear_budgets},
         diagnostics=(
             *_repeated(source),
             *wrong_rules,

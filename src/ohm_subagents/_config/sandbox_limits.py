@@ -9,8 +9,11 @@ from ohm_subagents._config.accept import keep_valid
 from ohm_subagents._config.entries import SECTION
 from ohm_subagents._config.layers import value_at, with_value, without_values
 from ohm_subagents._config.sandbox import Sandboxing
+from ohm_subagents._config.subagents import EVERY
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pydantic import JsonValue
 
     from ohm_subagents._config.layers import Layer
@@ -22,15 +25,16 @@ _REACH: Final = frozenset({"network", "read", "write"})
 _FATE: Final = "keeps every subagent from running until it is corrected"
 
 
-def read_sandbox_limits(layer: Layer) -> tuple[Layer, tuple[Diagnostic, ...]]:
-    """Take the faults out of `subagents.sandboxRules`, but those of what may be reached; return the rest, and them.
+def read_sandbox_limits(layer: Layer) -> tuple[Layer, Mapping[str, str], tuple[Diagnostic, ...]]:
+    """Take each faulty limit out of `subagents.sandboxRules`; return the rest, why limits are unclear, and the faults.
 
-    No project sets any of it, so what its file says is left as it is.
+    The reason is that of all subagents (`EVERY`). What may be reached is not looked at here, nor what a project's file
+    says: no project sets any of it.
     """
     path = (SECTION, _KEY)
     written = value_at(layer.values, path)
     if written is None or layer.kind == "project":
-        return layer, ()
+        return layer, {}, ()
     reach: dict[str, JsonValue] = {}
     limits = written
     if isinstance(written, dict):
@@ -40,7 +44,8 @@ def read_sandbox_limits(layer: Layer) -> tuple[Layer, tuple[Diagnostic, ...]]:
         Sandboxing, {_KEY: limits}, lambda at: layer.place((SECTION, *at)), complete=False, fate=_FATE
     )
     if not wrong:
-        return layer, ()
+        return layer, {}, ()
     rest, sound = without_values(layer, [path]), kept.get(_KEY)
     values = with_value(rest.values, path, {**sound, **reach}) if isinstance(sound, dict) else rest.values
-    return replace(rest, values=values, places=layer.places), tuple(replace(one, severity="error") for one in wrong)
+    rest = replace(rest, values=values, places=layer.places)
+    return rest, {EVERY: f"{wrong[0]}"}, tuple(replace(one, severity="error") for one in wrong)

@@ -46,7 +46,7 @@ def typed_path(typed: str | Path) -> Path:
 
 
 def with_config(command: str, config: Path | None) -> str:
-    """Return a command of a hint with the ohm.json that was typed in place of the user's: it needs that too."""
+    """Return a command of a hint with the ohm.json of `--config`: it needs that too."""
     return command if config is None else f"{command} --config {quote(str(config.absolute()))}"
 
 

@@ -33,7 +33,7 @@ _SHORT_CHARS: Final = 8
 def find_task(typed: str, store: Store, config: OhmConfig, *, op: Op, file: Path | None, as_json: bool) -> Task | int:
     """Return the one task whose id begins or ends with what was typed; or say why there is none, and return a code.
 
-    `file` is the ohm.json that was typed in place of the user's.
+    `file` is the ohm.json of `--config`.
     """
     alike: list[ListedTask] = []
     found = store.get(TaskId(typed))

@@ -52,7 +52,7 @@ class WentBack(Exception):  # noqa: N818  it is what has happened
 def answer_hint(request: Request, config: Path | None = None, *, task: Task | None = None) -> str:
     """Return the lines by which whoever reads the log of a program learns of a request, and how to answer it.
 
-    `config` is the ohm.json that was typed in place of the user's: whoever answers needs it too. `task` is the one that
+    `config` is the ohm.json of `--config`: whoever answers needs it too. `task` is the one that
     asks, which is named by its title.
     """
     pieces = answer_command(request, config)

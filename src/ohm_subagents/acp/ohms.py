@@ -23,7 +23,7 @@ class Ohms(Protocol):
     """Gives each session an `Ohm`.
 
     Fields:
-        config: the ohm.json that was typed in place of the user's, which commands of hints name too.
+        config: the ohm.json of `--config`, which commands of hints name too.
     """
 
     config: Path | None

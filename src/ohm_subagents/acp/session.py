@@ -77,7 +77,7 @@ class Session:
     ) -> None:
         """`tools` names those of the editor's servers, which each of its subagents gets.
 
-        `config` is the ohm.json that was typed in place of the user's.
+        `config` is the ohm.json of `--config`.
         """
         self.id = session_id
         self.ohm = ohm

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 async def follow(view: str, cwd: Path, file: Path | None, task: Task, store: Store, _config: OhmConfig) -> int:
     """Show a task until it has settled: drawn on a terminal, else as its transcript; or its events. Return a code.
 
-    `cwd` is the directory that was typed, and `file` the ohm.json that was typed in place of the user's: keys steer
+    `cwd` is the directory that was typed, and `file` the ohm.json of `--config`: keys steer
     with these.
     """
     drawn_live = partial(_drawn, cwd, file)

@@ -32,7 +32,7 @@ def print_verdict(
 ) -> int:
     """Print the verdict on a subagent or a task, and on its call of a tool if one is named.
 
-    `file` is the ohm.json that was typed in place of the user's.
+    `file` is the ohm.json of `--config`.
     The exit code is 0 when it may run, and call it, 1 when it is denied or asked about, 2 when there is no such
     subagent, task or tool.
     """

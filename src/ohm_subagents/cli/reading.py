@@ -50,7 +50,7 @@ class Below(NamedTuple):
     typed: str | None = None
     """A task as typed: only it and those below it; None for any."""
     file: Path | None = None
-    """The ohm.json that was typed in place of the user's."""
+    """The ohm.json of `--config`."""
 
     def ids(self, store: Store, config: OhmConfig, *, as_json: bool) -> frozenset[TaskId] | int | None:
         """Return the ids of its tasks, and None for any; or say why there is no such task, and return a code."""

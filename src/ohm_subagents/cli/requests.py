@@ -62,7 +62,7 @@ async def print_requests(file: Path | None, store: Store, _config: OhmConfig, *,
     """Print the open requests of all tasks, oldest first; return the exit code.
 
     On a terminal what is asked comes first and the command that answers it last; in a pipe the id. `file` is the
-    ohm.json that was typed in place of the user's.
+    ohm.json of `--config`.
     """
     found = sorted(_open(store), key=lambda one: one[1].asked_ms)
     if as_json:

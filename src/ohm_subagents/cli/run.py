@@ -246,7 +246,7 @@ def _print_answer(
     """Print a success on standard output; the verdict of its checks, a failure and its work on standard error.
 
     A failure whose text was `told` before, as a part of a diagnostic, is not told again. `file` is the ohm.json
-    that was typed in place of the user's.
+    of `--config`.
     """
     match ended:
         case Ok():

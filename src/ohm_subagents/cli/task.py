@@ -92,7 +92,7 @@ async def tree(file: Path | None, task: Task, store: Store, config: OhmConfig) -
 
     Last is what asks.
 
-    `file` is the ohm.json that was typed in place of the user's.
+    `file` is the ohm.json of `--config`.
     """
     task = replace(task, activity=replace(task.activity, account=Accounts(store).of(task)))
     below = [*islice(tasks_below(task.id, store, 1), _MOST_BELOW)]

@@ -43,7 +43,7 @@ _EVERYTHING: Final = 10_000
 async def top(sort: FleetSort, settled: int, cwd: Path, file: Path | None, store: Store, _config: OhmConfig) -> int:
     """Show the tasks of all processes until `q` is pressed; once, where no terminal is there. Return the exit code.
 
-    `cwd` is the directory that was typed, and `file` the ohm.json in place of the user's: keys steer with these.
+    `cwd` is the directory that was typed, and `file` the ohm.json of `--config`: keys steer with these.
     """
     if store.place is None:
         print_text(NOTHING_KEPT)
