@@ -279,6 +279,48 @@ async def test_what_a_damaged_file_does_not_take_is_written_into_the_one_that_is
             assert (task.output, task.text) == ("done", "said")
 
 
+@pytest.mark.parametrize("message", ["malformed JSON", "cannot commit - no transaction is active"])
+async def test_an_error_of_a_statement_is_no_damage_while_the_tables_are_whole(registry, clock, tmp_path, message):
+    def fault_point(step):
+        if step == "before commit" and refuses:
+            error = sqlite3.OperationalError(message)
+            error.sqlite_errorcode = sqlite3.SQLITE_ERROR
+            raise error
+
+    refuses = False
+    async with opened("sqlite", tmp_path, clock, fault_point=fault_point) as store:
+        refuses = True
+        Hand(store, clock).settled("task_1")
+        await store.flush()
+        assert message in everything_told(store)
+        refuses = False
+    async with registry() as store:
+        assert store.get("task_1").ok_value.output == "done"
+    assert not [path for path in tmp_path.iterdir() if "damaged" in path.name or "corrupt" in path.name]
+
+
+SCHEMA_LOSS = {
+    "a table": ["DROP TABLE counts", "DROP TABLE commands"],
+    "the name of a column": ["ALTER TABLE tasks RENAME COLUMN listed TO lifted"],
+    "the number of the version": ["PRAGMA user_version = 6"],
+}
+
+
+@pytest.mark.parametrize("loss", SCHEMA_LOSS)
+async def test_a_file_without_a_part_of_its_tables_is_damaged_and_its_tasks_are_saved(registry, clock, tmp_path, loss):
+    async with registry() as store:
+        Hand(store, clock).settled("task_1")
+    changed(tmp_path, *SCHEMA_LOSS[loss])
+    for _ in range(2):  # it is found out while the file is open, or before
+        async with registry() as store:
+            assert store.get("task_1").ok_value.output == "done"
+    assert [*tmp_path.glob("*.corrupt-*")]
+    async with registry() as store:
+        Hand(store, clock).settled("task_2")
+        assert [task.id for task in store.tasks()] == ["task_1", "task_2"]
+        assert store.diagnostics == ()
+
+
 def full(connection):
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
     connection.execute(f"PRAGMA max_page_count = {pages + 1}")

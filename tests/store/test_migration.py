@@ -204,6 +204,33 @@ async def test_a_file_with_logs_is_left_alone_while_a_process_of_that_version_wo
     tables.close()
 
 
+@pytest.mark.parametrize("damage", ["answer = 'a[b'", "answer = x'00'", "given_by = x'00'"])
+async def test_an_answer_of_version_6_that_is_damaged_costs_itself_only_and_is_told(tmp_path, clock, damage):
+    async with opened("sqlite", tmp_path, clock) as store:
+        Hand(store, clock).started("task_1")
+        Hand(store, clock).settled("task_2")
+    with sqlite3.connect(tmp_path / FILE) as tables:
+        tables.execute("DROP TABLE commands")
+        tables.execute(
+            "CREATE TABLE answers (request TEXT PRIMARY KEY, answer TEXT NOT NULL, given_by TEXT NOT NULL)"
+            " WITHOUT ROWID"
+        )
+        given = [(f"req_{number}_task_1", '{"kind": "approve"}', "me") for number in (1, 2)]
+        tables.executemany("INSERT INTO answers VALUES (?, ?, ?)", given)
+        tables.execute(f"UPDATE answers SET {damage} WHERE request = 'req_1_task_1'")
+        tables.execute("PRAGMA user_version = 6")
+    tables.close()
+    async with opened("sqlite", tmp_path, clock) as store:
+        assert "1 answer(s) to requests are damaged and left out: give them again." in [
+            each.message for each in store.diagnostics
+        ]
+        assert [task.id for task in store.tasks()] == ["task_1", "task_2"]
+    with sqlite3.connect(tmp_path / FILE) as tables:
+        assert tables.execute("SELECT id FROM commands").fetchall() == [("req_2_task_1",)]
+    tables.close()
+    assert not [*tmp_path.glob("*.corrupt-*")]
+
+
 async def test_a_task_that_was_written_with_a_catalogue_has_the_suite_that_the_catalogue_was_of(folder, clock):
     async with opened("sqlite", folder, clock) as store:
         task = next(store.tasks())

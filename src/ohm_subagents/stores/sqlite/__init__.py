@@ -3,7 +3,7 @@
 `store.SqliteStore` is the store, `opening.open_sqlite` opens the file however it was left, `writer.Writer` writes,
 `reader.Reader` and `loader.Loader` read; `eviction.Eviction` removes tasks,
 `migration.migrate` brings a file of an earlier version up to date, `salvage.copied` saves what can be read of a damaged
-one, `owners.Owner` is a process that shares the file.
+one, `damage.is_damage` tells such a file, `owners.Owner` is a process that shares the file.
 """
 
 from __future__ import annotations

@@ -37,17 +37,24 @@ if TYPE_CHECKING:
 
 WITH_A_LOG: Final = 4
 """The first version with a log for each task."""
+_WITH_ANSWERS: Final = 6
+"""The version with the table `answers`."""
 _UPGRADES: Final = (
     (),
     ("ALTER TABLE tasks ADD COLUMN checksum INTEGER", "ALTER TABLE checkpoints ADD COLUMN checksum INTEGER"),
     ("ALTER TABLE tasks ADD COLUMN expired_ms INTEGER",),
 )
+_IS_WHOLE: Final = (
+    "typeof(request) = 'text' AND typeof(given_by) = 'text' AND typeof(answer) = 'text' AND json_valid(answer)"
+)
+"""The condition of an answer that is as it was written."""
 _SENT: Final = (
-    "INSERT INTO commands (id, task, sender, command) SELECT request, seq, 0, json_object('version', 1, 'kind',"
+    "INSERT INTO commands (id, task, sender, command) SELECT request, seq, 0, json_object('version', 1, 'kind',"  # noqa: S608  our own text
     " 'execute_command', 'n', 0, 'command', json_object('op', 'answer', 'id', request, 'answer', json(answer),"
     " 'by', given_by)) FROM answers JOIN tasks ON tasks.id = substr(request, instr(substr(request, 5), '_') + 5)"
+    f" WHERE {_IS_WHOLE}"
 )
-"""An answer to `req_<n>_<task>` as the command that it is now."""
+"""An answer to `req_<n>_<task>` as the command that it is now; one that is damaged is left out."""
 _LATER: Final = (
     ("ALTER TABLE tasks ADD COLUMN listed TEXT",),
     (*OUTBOX, *ANSWERS),
@@ -80,7 +87,7 @@ def migrate(connection: sqlite3.Connection, directory: Path) -> tuple[str, ...]:
         if not found:
             create(connection)
         elif WITH_A_LOG <= found < VERSION:
-            _bring_up_to_date(connection, found)
+            messages = _bring_up_to_date(connection, found)
         elif found < WITH_A_LOG:
             former = _set_former_aside(connection, found)
             messages = _copied(connection, former, directory)
@@ -95,11 +102,14 @@ def migrate(connection: sqlite3.Connection, directory: Path) -> tuple[str, ...]:
     return tuple(messages)
 
 
-def _bring_up_to_date(connection: sqlite3.Connection, found: int) -> None:
+def _bring_up_to_date(connection: sqlite3.Connection, found: int) -> list[str]:
+    damaged_answers = f"SELECT count(*) FROM answers WHERE NOT ({_IS_WHOLE})"  # noqa: S608  our own text
+    (lost,) = connection.execute(damaged_answers).fetchone() if found == _WITH_ANSWERS else (0,)
     for statements in _LATER[found - WITH_A_LOG :]:
         for statement in statements:
             connection.execute(statement)
     connection.execute(f"PRAGMA user_version = {VERSION}")
+    return [f"{lost} answer(s) to requests are damaged and left out: give them again."] if lost else []
 
 
 def _set_former_aside(connection: sqlite3.Connection, found: int) -> list[FormerRow]:

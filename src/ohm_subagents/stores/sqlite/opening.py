@@ -10,11 +10,12 @@ import anyio
 
 from ohm_subagents.files import os_problem
 from ohm_subagents.store import MemoryStore
+from ohm_subagents.stores.sqlite.damage import is_damage
 from ohm_subagents.stores.sqlite.migration import migrate
 from ohm_subagents.stores.sqlite.owners import is_in_use
 from ohm_subagents.stores.sqlite.place import make_private, network_file_system, touch_private
 from ohm_subagents.stores.sqlite.salvage import copied, is_sound, set_aside
-from ohm_subagents.stores.sqlite.schema import UNREADABLE, UnusableVersionError, choose_journal, connect, is_damage
+from ohm_subagents.stores.sqlite.schema import UNREADABLE, UnusableVersionError, choose_journal, connect
 from ohm_subagents.stores.sqlite.store import FILE, FOLDER, SqliteStore
 
 if TYPE_CHECKING:
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 _IMPORTED: Final = "snapshot imported"
 
 
-class _DamagedError(Exception):
-    """The file was found to be damaged, and it can be made anew."""
+class _DamagedError(OSError):
+    """The file is damaged, and no living process works with it."""
 
 
 def no_fault(_step: str) -> None:
@@ -83,45 +84,49 @@ def open_database(request: StoreRequest, fault_point: Callable[[str], None], for
 
     Unless a living process works with it, which `former` does no more.
     """
-    directory = request.directory
-    make_private(directory)
-    file = directory / FILE
-    network = network_file_system(directory)
-
-    def opened(kept: Path | None = None) -> SqliteStore:
-        writing = _connected(file, request, is_shared_by_network=network is not None)
-        try:
-            messages = [*migrate(writing, directory / FOLDER)]
-            sound = is_sound(file, writing)
-            if sound is False and not is_in_use(writing, former=former):
-                raise _DamagedError  # noqa: TRY301  what follows is for both
-            if kept is not None:
-                messages.append(copied(kept, writing, folder=directory / FOLDER, mark=_IMPORTED))
-            store = SqliteStore(
-                request,
-                file=file,
-                reading=connect(file),
-                writing=writing,
-                fault_point=fault_point,
-                is_sound=sound,
-                is_local=network is None,
-                made_anew=lambda former: _made_anew(request, fault_point, former),
-            )
-        except BaseException:
-            writing.close()
-            raise
-        for message in messages:
-            store.note(message)
-        if network is not None:
-            store.note(f"The registry of tasks is on a network file system ({network}): it is slower there, and safe.")
-        return store
-
+    make_private(request.directory)
     try:
-        store = opened()
-    except (*UNREADABLE, _DamagedError) as exc:
-        if not (isinstance(exc, _DamagedError) or is_damage(exc)):  # it is about the moment, not about the file
-            raise
-        store = opened(set_aside(file, request.clock()))
+        return _opened(request, fault_point, former)
+    except _DamagedError:
+        kept = set_aside(request.directory / FILE, request.clock())
+    return _opened(request, fault_point, former, kept)
+
+
+def _opened(
+    request: StoreRequest, fault_point: Callable[[str], None], former: int | None, kept: Path | None = None
+) -> SqliteStore:
+    """Return the store, with what can be read of the damaged file `kept`. Raises `_DamagedError`."""
+    file, folder = request.directory / FILE, request.directory / FOLDER
+    network = network_file_system(request.directory)
+    writing = _connected(file)
+    try:
+        choose_journal(writing, sync=request.sync, is_shared_by_network=network is not None)
+        messages = [*migrate(writing, folder)]
+        sound = is_sound(file, writing)
+        if sound is False and not is_in_use(writing, former=former):
+            raise _DamagedError  # noqa: TRY301  what follows is for both
+        if kept is not None:
+            messages.append(copied(kept, writing, folder=folder, mark=_IMPORTED))
+        store = SqliteStore(
+            request,
+            file=file,
+            reading=connect(file),
+            writing=writing,
+            fault_point=fault_point,
+            is_sound=sound,
+            is_local=network is None,
+            made_anew=lambda former: _made_anew(request, fault_point, former),
+        )
+    except BaseException as exc:
+        has_damage = isinstance(exc, UNREADABLE) and is_damage(exc, writing)
+        writing.close()
+        if has_damage:
+            raise _DamagedError(str(exc)) from exc
+        raise
+    for message in messages:
+        store.note(message)
+    if network is not None:
+        store.note(f"The registry of tasks is on a network file system ({network}): it is slower there, and safe.")
     return store
 
 
@@ -131,17 +136,11 @@ def _made_anew(request: StoreRequest, fault_point: Callable[[str], None], former
     return store
 
 
-def _connected(file: Path, request: StoreRequest, *, is_shared_by_network: bool) -> sqlite3.Connection:
+def _connected(file: Path) -> sqlite3.Connection:
     if os.path.exists(file) and not (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)):
         raise PermissionError("it may not be written")
     touch_private(file)
-    connection = connect(file)
-    try:
-        choose_journal(connection, sync=request.sync, is_shared_by_network=is_shared_by_network)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+    return connect(file)
 
 
 async def _take_in(store: SqliteStore, request: StoreRequest) -> None:

@@ -6,8 +6,9 @@ import sqlite3
 from typing import TYPE_CHECKING, Any, Final
 
 from ohm_subagents.contract.ids import SessionId, TaskId
+from ohm_subagents.stores.sqlite.damage import is_damage
 from ohm_subagents.stores.sqlite.rows import Discard
-from ohm_subagents.stores.sqlite.schema import UNREADABLE, is_damage, version
+from ohm_subagents.stores.sqlite.schema import UNREADABLE, version
 from ohm_subagents.stores.sqlite.stored import ALL, COLUMNS, NO_OWNER, Chunk, Row, Selection, StoredTask, damaged
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Reader:
         except UnicodeEncodeError:  # no text, so nothing that was ever kept
             return []
         except UNREADABLE as exc:
-            if is_damage(exc):
+            if is_damage(exc, self._connection):
                 self._notes.mark_damaged()
             self._note_unreadable(exc)
             return None
@@ -86,7 +87,7 @@ class Reader:
         except UnicodeEncodeError:
             return
         except UNREADABLE as exc:
-            is_torn = is_damage(exc)
+            is_torn = is_damage(exc, self._connection)
             if not is_torn:
                 self._note_unreadable(exc)
         if is_torn:
@@ -112,7 +113,7 @@ class Reader:
         except UnicodeEncodeError:
             return None
         except UNREADABLE as exc:
-            is_torn = is_damage(exc)
+            is_torn = is_damage(exc, self._connection)
             if not is_torn:
                 self._note_unreadable(exc)
         return next((each for each in self._survivors() if each.row.id == task_id), None) if is_torn else None

@@ -126,21 +126,12 @@ A reader looks up to 4,062 pages in one table. Whoever opens the file after a cr
 """
 
 
-_DAMAGE: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
-"""The last has no other cause: the statements are ours, and so are the tables that they name."""
-
-
 UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
 """Errors of a statement; the last where a damaged schema makes even the message of SQLite unreadable."""
 
 
 class UnusableVersionError(Exception):
     """Another version of the library has made the file, and it cannot be used as it is now."""
-
-
-def is_damage(exc: Exception) -> bool:
-    """Return True if an error is about the content of the file, and not about the moment."""
-    return isinstance(exc, UnicodeDecodeError) or getattr(exc, "sqlite_errorcode", 0) & 0xFF in _DAMAGE
 
 
 def connect(file: Path) -> sqlite3.Connection:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.store import WriterQueue, events_of, log_lines
 from ohm_subagents.stores.sqlite import control_rows, outbox_rows, rows
+from ohm_subagents.stores.sqlite.damage import is_damage
 from ohm_subagents.stores.sqlite.eviction import Eviction
 from ohm_subagents.stores.sqlite.owners import HEARTBEAT_S, record_heartbeat, wall_clock_ms
 from ohm_subagents.stores.sqlite.rows import Change, Discard
-from ohm_subagents.stores.sqlite.schema import is_damage, transaction
+from ohm_subagents.stores.sqlite.schema import transaction
 from ohm_subagents.stores.sqlite.wakers import Told
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ class Writer:
 
     def _report_failure(self, exc: Exception) -> None:
         """Report a failure, once until everything is written again."""
-        if is_damage(exc):
+        if is_damage(exc, self._connection):
             self._notes.mark_damaged()
         if not self._is_failing:
             self._notes.fail(f"Tasks could not be written and are kept in memory until they can: {exc}.")
