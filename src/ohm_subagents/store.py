@@ -147,7 +147,8 @@ __getattr__, __dir__ = lazy_names(
 def stored_tasks(loaded: LoadedConfig, *, cwd: Path) -> AbstractAsyncContextManager[Store]:
     """Open the store that a configuration names, to read from it; raises OSError, with the reason, if that cannot be.
 
-    Nothing is made or removed. Tasks whose process has died are failed on the way, as the next `Ohm` would.
+    No store is made where there is none, none is set aside, and no task is removed (`StoreRequest.is_reader`). Tasks
+    whose process has died are failed on the way, as the next `Ohm` would.
     """
     from ohm_subagents._app import stored_tasks as reading  # noqa: PLC0415  a plugin that offers a store needs none of it
 

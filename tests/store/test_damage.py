@@ -299,6 +299,37 @@ async def test_an_error_of_a_statement_is_no_damage_while_the_tables_are_whole(r
     assert not [path for path in tmp_path.iterdir() if "damaged" in path.name or "corrupt" in path.name]
 
 
+async def test_a_reader_shows_what_it_can_of_a_damaged_file_and_leaves_it_to_the_next_that_runs_tasks(
+    registry, clock, tmp_path
+):
+    await filled(tmp_path, clock)
+    content = bytearray((tmp_path / FILE).read_bytes())
+    page = content.index(b"task_20") // 4096
+    content[page * 4096 : (page + 1) * 4096] = bytes(4096)
+    (tmp_path / FILE).write_bytes(content)
+    async with opened("sqlite", tmp_path, clock, is_reader=True) as store:
+        shown = {task.id for task in store.tasks()}
+    assert len(shown) > COUNT / 2
+    assert not [*tmp_path.glob("*.corrupt-*")]
+    async with registry() as store:
+        assert shown <= {task.id for task in store.tasks()}
+    assert [*tmp_path.glob("*.corrupt-*")]
+
+
+async def test_a_reader_leaves_a_file_of_which_it_can_read_nothing_where_it_is(registry, clock, tmp_path):
+    nothing = b"this is no database, whatever its name says" * 100
+    (tmp_path / FILE).write_bytes(nothing)
+    async with opened("sqlite", tmp_path, clock, is_reader=True) as store:
+        assert everything_told(store) == (
+            f"Tasks are kept in memory only: the registry of tasks in '{tmp_path}' cannot be used, it is damaged (file is"
+            " not a database); the next program that runs a task there saves what can be read of it."
+        )
+    assert [path.name for path in tmp_path.iterdir()] == [FILE]
+    assert (tmp_path / FILE).read_bytes() == nothing
+    async with registry():
+        assert [*tmp_path.glob("*.corrupt-*")]
+
+
 SCHEMA_LOSS = {
     "a table": ["DROP TABLE counts", "DROP TABLE commands"],
     "the name of a column": ["ALTER TABLE tasks RENAME COLUMN listed TO lifted"],

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def stored_tasks(loaded: LoadedConfig, *, cwd: Path) -> AsyncGenerator[Store]:
-    """Open the store that a configuration names, to read from it: nothing is made, and nothing but the dead is changed.
+    """Open the store that a configuration names, as a reader (`StoreRequest.is_reader`).
 
     Tasks whose process has died are failed on the way, as the next `Ohm` would. Raises OSError where the store cannot
     be used; its text says why.

@@ -217,7 +217,11 @@ class StoreRequest:
     env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     """The environment of the caller, for the address and the keys of a store elsewhere."""
     is_reader: bool = False
-    """Nothing will be saved: show what is kept, and neither make nor remove anything."""
+    """Nothing will be saved: show what is kept, make no store where there is none, remove no task, set no store aside.
+
+    Whatever else has to be written before tasks can be shown may be: tables of an earlier release are brought up to
+    date, a predecessor is taken in, tasks of dead processes have failed, and a damaged task is put aside.
+    """
     predecessor: Callable[[], AbstractAsyncContextManager[Store]] | None = None
     """Opens the store that the spec names as its predecessor, as a reader; None if it names none that is offered.
 

@@ -82,12 +82,16 @@ def _is_there(file: Path) -> bool:
 def open_database(request: StoreRequest, fault_point: Callable[[str], None], former: int | None = None) -> SqliteStore:
     """Return the store in a directory, not begun yet; a damaged file is kept beside one with what can be read of it.
 
-    Unless a living process works with it, which `former` does no more.
+    Unless this is a reader, or a living process works with the file, which `former` does no more: then what can be
+    read is read from where it is. Raises OSError where that is nothing.
     """
     make_private(request.directory)
     try:
         return _opened(request, fault_point, former)
-    except _DamagedError:
+    except _DamagedError as exc:
+        if request.is_reader:
+            left = f"it is damaged ({exc}); the next program that runs a task there saves what can be read of it"
+            raise OSError(left) from exc
         kept = set_aside(request.directory / FILE, request.clock())
     return _opened(request, fault_point, former, kept)
 
@@ -103,7 +107,7 @@ def _opened(
         choose_journal(writing, sync=request.sync, is_shared_by_network=network is not None)
         messages = [*migrate(writing, folder)]
         sound = is_sound(file, writing)
-        if sound is False and not is_in_use(writing, former=former):
+        if sound is False and not request.is_reader and not is_in_use(writing, former=former):
             raise _DamagedError  # noqa: TRY301  what follows is for both
         if kept is not None:
             messages.append(copied(kept, writing, folder=folder, mark=_IMPORTED))
