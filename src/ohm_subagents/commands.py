@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from ohm_subagents._terminal.live import call_live
     from ohm_subagents._terminal.lookup import find_task
     from ohm_subagents._terminal.prompts import is_attended
-    from ohm_subagents._terminal.shown import Shown
+    from ohm_subagents._terminal.shown import Leave, Shown
     from ohm_subagents._terminal.signals import until_signal
     from ohm_subagents._terminal.stored import with_store
     from ohm_subagents._terminal.terminal import (
@@ -89,6 +89,7 @@ __all__ = [
     "Config",
     "Cwd",
     "InstalledCommand",
+    "Leave",
     "Note",
     "Server",
     "Shown",
@@ -144,7 +145,7 @@ __getattr__, __dir__ = lazy_names(
         "_terminal.live": "call_live",
         "_terminal.lookup": "find_task",
         "_terminal.prompts": "is_attended",
-        "_terminal.shown": "Shown",
+        "_terminal.shown": "Leave Shown",
         "_terminal.signals": "until_signal",
         "_terminal.stored": "with_store",
         "_terminal.terminal": "harmless is_terminal json_line width "

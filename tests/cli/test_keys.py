@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import termios
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from decimal import Decimal
 from functools import reduce
@@ -21,6 +21,7 @@ from screen import PATIENCE_S, on_terminal
 from ohm_subagents._terminal.board import Board
 from ohm_subagents._terminal.key_reader import has_keyboard
 from ohm_subagents._terminal.keys import Keyboard
+from ohm_subagents._terminal.on_demand import OhmOnDemand
 from ohm_subagents._terminal.shown import Front
 from ohm_subagents.contract import (
     AccountCharged,
@@ -217,6 +218,48 @@ class Cancelling:
     async def call(self, _tool: str, asked: dict[str, str]) -> ToolResult:
         self.done.set()
         return ToolResult(text=f"{asked['id']} is cancelled.", details={}, is_error=True)
+
+
+class Adopting(Cancelling):
+    """An `Ohm` that runs a task of which the process has died."""
+
+    diagnostics = ()
+
+    @property
+    def store(self) -> Adopting:
+        return self
+
+    def recent(self) -> list[Task]:
+        return [queued_task("task_1")]
+
+    def answering(self, _prompts: object, *, by: str):
+        return nullcontext(by)
+
+
+@pytest.mark.anyio
+async def test_the_key_that_leaves_a_view_for_the_table_says_of_no_task_that_it_ends() -> None:
+    table, opened, display, told = board_of(2), board_of(1), Watched(), []
+    opened.back = lambda: table
+
+    async def opens() -> Adopting:
+        return Adopting()
+
+    ohm = OhmOnDemand(opens)
+    await ohm.opened()
+    with terminal() as typed, anyio.open_signal_receiver(signal.SIGINT) as signals:
+        async with anyio.create_task_group() as group:
+            front = Front(opened)
+            group.start_soon(Keyboard(ohm, front, display, group).run)
+            for key in ("q", "q", ESCAPE, "q"):
+                display.obeyed = anyio.Event()
+                typed(key)
+                await display.obeyed.wait()
+                told.append((front.shown is table, front.shown.note.text))
+            typed("q")
+            assert await anext(signals) == signal.SIGINT
+            group.cancel_scope.cancel()
+    ends = "1 task goes on here and ends with this: q again / Esc"
+    assert told == [(True, ""), (True, ends), (True, ""), (True, ends)]
 
 
 def ended_task(task_id: str, parent: str | None = None) -> Task:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +12,7 @@ from ohm_subagents._plugins.hooks.specs import hookimpl
 from ohm_subagents._terminal.hint import Note, hint_lines
 from ohm_subagents._terminal.prompts import answer_command, unbroken
 from ohm_subagents._terminal.selection import STEPS, Selection
+from ohm_subagents._terminal.shown import Leave
 from ohm_subagents._terminal.terminal import is_terminal, prose_lines
 from ohm_subagents._views.call_waits import ended_waits
 from ohm_subagents._views.cells import wrapped
@@ -156,13 +156,13 @@ class Board:
                 below.add(one.task.id)
         return sum(one.task.id in below - {task_id} and not one.task.is_terminal for one in self.tasks)
 
-    def press(self, key: str) -> Shown | None:
+    def press(self, key: str) -> Shown | Leave | None:
         """Choose, open or close a task, or leave; see `Shown`."""
         match key:
             case "q" | "\x1b" if self.back is not None and (key == "q" or not self.is_open):
                 return self.back()
             case "q":
-                signal.raise_signal(signal.SIGINT)
+                return Leave.PROGRAM
             case "\n" | "\r":
                 if self.selection.chosen is None:
                     self.move(0)

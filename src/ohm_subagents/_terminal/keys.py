@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from contextlib import aclosing, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
@@ -11,6 +12,7 @@ from ohm_subagents._terminal.command import complain
 from ohm_subagents._terminal.key_reader import KeyReader
 from ohm_subagents._terminal.on_demand import OhmOnDemand
 from ohm_subagents._terminal.prompts import Prompts, WentBack, asker, typed_line, typing
+from ohm_subagents._terminal.shown import Leave
 from ohm_subagents._terminal.steering import Steering
 from ohm_subagents._terminal.terminal import width
 from ohm_subagents._views.cells import fit, one_line
@@ -102,10 +104,6 @@ class Keyboard:
         shown.note.say("")
         doomed, self._doomed = self._doomed, None
         match key:
-            case "q" if (ending := self.steering.ending_here) and doomed != "q":
-                self._doomed = "q"
-                verb = "goes on here and ends" if ending == 1 else "go on here and end"
-                shown.note.say(f"{counted(ending, 'task')} {verb} with this: q again / Esc")
             case "s":
                 await self._send()
             case "x":
@@ -115,11 +113,24 @@ class Keyboard:
             case "\x1b" if doomed is not None:
                 pass
             case _:
-                following = shown.press(key)
-                if following is None:
-                    return
-                self._front.show(following)
+                match shown.press(key):
+                    case None:
+                        return
+                    case Leave():
+                        self._leave(key, doomed)
+                    case following:
+                        self._front.show(following)
         self._display.refresh()
+
+    def _leave(self, key: str, doomed: TaskId | str | None) -> None:
+        """End the program as Ctrl-C does; where tasks that have come to run here end with it, at the second time."""
+        ending = self.steering.ending_here
+        if not ending or doomed == key:
+            signal.raise_signal(signal.SIGINT)
+            return
+        self._doomed = key
+        verb = "goes on here and ends" if ending == 1 else "go on here and end"
+        self._shown.note.say(f"{counted(ending, 'task')} {verb} with this: {key} again / Esc")
 
     async def _send(self) -> None:
         """Let a follow-up be typed for the chosen task, and send it."""

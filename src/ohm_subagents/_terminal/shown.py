@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -9,6 +10,12 @@ if TYPE_CHECKING:
 
     from ohm_subagents._terminal.hint import Note
     from ohm_subagents.contract import Request, Task, TaskId
+
+
+class Leave(Enum):
+    """The answer of a view to a key that leaves more than the view."""
+
+    PROGRAM = "program"
 
 
 class Shown(Protocol):
@@ -72,8 +79,11 @@ class Shown(Protocol):
         """Draw what happens now in at most `height` lines."""
         ...
 
-    def press(self, key: str) -> Shown | None:
-        """Obey a key that chooses, opens or closes, and return what is drawn then; None for a key that is none."""
+    def press(self, key: str) -> Shown | Leave | None:
+        """Obey a key that chooses, opens or closes, and return what is drawn then; None for a key that is none.
+
+        A key that leaves the program is left to the caller: some task may end with it.
+        """
         ...
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import signal
 from typing import TYPE_CHECKING, Final
 
 import anyio
 
 from ohm_subagents._terminal.hint import Note, hint_lines
 from ohm_subagents._terminal.selection import STEPS, Selection
+from ohm_subagents._terminal.shown import Leave
 from ohm_subagents.commands import system_clock, terminal_theme
 from ohm_subagents.views import PLAIN, fleet_lines, fleet_order
 
@@ -89,11 +89,11 @@ class Table:
         news, self.news = self.news, anyio.Event()
         news.set()
 
-    def press(self, key: str) -> Shown | None:
+    def press(self, key: str) -> Shown | Leave | None:
         """Choose or open a row, sort them, or leave."""
         match key:
             case "q":
-                signal.raise_signal(signal.SIGINT)
+                return Leave.PROGRAM
             case "\x1b":
                 self.selection.chosen = None
             case "\n" | "\r":
