@@ -23,6 +23,7 @@ from ohm_subagents._terminal.key_reader import has_keyboard
 from ohm_subagents._terminal.keys import Keyboard
 from ohm_subagents._terminal.on_demand import OhmOnDemand
 from ohm_subagents._terminal.shown import Front
+from ohm_subagents._terminal.steering import Steering
 from ohm_subagents.contract import (
     AccountCharged,
     AnswerAwaited,
@@ -218,6 +219,13 @@ class Cancelling:
     async def call(self, _tool: str, asked: dict[str, str]) -> ToolResult:
         self.done.set()
         return ToolResult(text=f"{asked['id']} is cancelled.", details={}, is_error=True)
+
+
+@pytest.mark.anyio
+async def test_a_follow_up_to_a_task_that_is_not_kept_any_more_is_refused_and_unanswered() -> None:
+    steering = Steering(Cancelling())
+    assert await steering.send(TaskId("task_1"), "Hurry up.") == "Nothing was sent: the task is not kept any more."
+    assert steering.unanswered == ["Hurry up."]
 
 
 class Adopting(Cancelling):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.requests import Answer
 
 _GOES_ON: Final = "Its process has ended, so it goes on here, and ends when you leave."
+_GONE: Final = "Nothing was sent: the task is not kept any more."
 
 
 class Steering:
@@ -25,11 +26,6 @@ class Steering:
         self._ohm = ohm
         self.unanswered: list[str] = []
         """The follow-ups that were typed, and that nothing has come of yet."""
-
-    @property
-    def is_on_demand(self) -> bool:
-        """True if the tasks that are drawn are not of this command."""
-        return isinstance(self._ohm, OhmOnDemand)
 
     @property
     def ending_here(self) -> int:
@@ -53,7 +49,9 @@ class Steering:
         if isinstance(ohm, str):
             return ohm
         handle = ohm.handle(task_id)
-        answer = await handle.send(words) if isinstance(handle, Handle) else None
+        if not isinstance(handle, Handle):
+            return _GONE
+        answer = await handle.send(words)
         if isinstance(answer, Err):
             return str(answer.err_value)
         self.unanswered.remove(words)
