@@ -1,12 +1,25 @@
 """Whoever waits for news of a store is woken by it, and the event loop no more often than it can look."""
 
 import asyncio
+from functools import reduce
 
 import anyio
 import pytest
+from made_tasks import queued_task
 
 from ohm_postgres.log import LOOK_S
 from ohm_subagents._store.following import Followers, Watch
+from ohm_subagents.contract import (
+    ModelSelected,
+    RouteResolved,
+    RunEnded,
+    RunStarted,
+    Succeeded,
+    TaskQueued,
+    TaskSettled,
+    apply,
+)
+from ohm_subagents.store import unstarted
 
 pytestmark = pytest.mark.anyio
 
@@ -65,3 +78,18 @@ class TestInVirtualTime:
                 await watch.news(within_s=2)
                 looks += 1
         assert looks == 40
+
+
+async def test_events_that_are_folded_again_make_the_task_that_they_made_before() -> None:
+    events = (
+        TaskQueued(),
+        ModelSelected(model="openai/gpt", why="chosen"),
+        RouteResolved(provider="openai", model="gpt", runtime="r", route="r"),
+        RunStarted(prompt="p"),
+        RunEnded(outcome=Succeeded(), output="Done."),
+        TaskSettled(outcome=Succeeded()),
+    )
+    new = queued_task("task_1", summary="Queued Finder: scan")
+    once = reduce(lambda state, event: apply(state, event, at_ms=1), events, new)
+    assert unstarted(once) == new
+    assert reduce(lambda state, event: apply(state, event, at_ms=1), events, unstarted(once)) == once

@@ -13,6 +13,7 @@ from ohm_subagents.contract.activity import Activity
 from ohm_subagents.contract.events import TaskEvent, TaskSettled
 from ohm_subagents.contract.outcome import Cancelled, Failed, Succeeded
 from ohm_subagents.contract.result import Err, Ok
+from ohm_subagents.contract.task import Route
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator
@@ -151,11 +152,14 @@ async def followed_events(store: Store, task_id: TaskId) -> AsyncGenerator[TaskE
 
 def unstarted(task: Task) -> Task:
     """Return a task as it was before its first event, to be folded again."""
+    asked = task.assignment
     return replace(
         task,
         status="queued",
+        summary=f"Queued {asked.name}: {asked.description}",
+        route=Route(runtime=asked.backend, route=asked.backend),
         activity=Activity(max_events=task.activity.max_events),
-        updated_ms=task.assignment.created_ms,
+        updated_ms=asked.created_ms,
         started_ms=None,
         ended_ms=None,
         runs=(),
