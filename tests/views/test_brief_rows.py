@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 from batch_scene import BROKEN, CACHE, LIMITED, NOW_MS, TITLES, batch_tasks, called, over, played, used
 
-from ohm_subagents.contract import AccountCharged, Event, Failed, RunStarted, Succeeded, TextDelta, Usage
+from ohm_subagents.contract import AccountCharged, Event, Failed, RouteResolved, RunStarted, Succeeded, TextDelta, Usage
 from ohm_subagents.views import PLAIN, LiveTask, screen_lines
 
 BEGUN = RunStarted(prompt="p")
@@ -131,3 +131,16 @@ def test_what_failed_without_an_answer_says_so_in_two_lines_at_most() -> None:
     lines = screen(*tasks, height=40)
     assert len(lines) == 1 + 2 * 3
     assert [line[-1] == "…" for line in lines[1:4]] == [False, False, True]
+
+
+def test_the_numbers_of_a_task_that_has_not_begun_stand_at_its_title_and_not_in_the_column_of_times() -> None:
+    route = RouteResolved(runtime="b", route="b", provider="openai", model="gpt")
+    queued, running = played(1, route), played(3, BEGUN, *called(1, "bash", None, command="make"))
+    first, second = screen(LiveTask(queued), LiveTask(running, is_patient=True), width=120, height=3)[1:]
+    assert TITLES[0] in first
+    assert first.removesuffix(" · Waits for its turn.").rstrip().endswith("  · openai/gpt")
+    assert " · 1m 10s · " in second
+
+
+def test_rows_without_any_time_are_drawn() -> None:
+    assert len(screen(LiveTask(played(1)), LiveTask(played(2)), height=3)) == 3

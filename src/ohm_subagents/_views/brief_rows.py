@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ohm_subagents._views.live_task import LiveTask
     from ohm_subagents._views.spans import Span
     from ohm_subagents._views.theme import Theme
+    from ohm_subagents._views.work_facts import WorkFacts
 
     Lines = list[list[Span]]
 
@@ -216,11 +217,7 @@ def _as_wide(cell: list[Span], width: int) -> list[Span]:
     return [*cell, ("", " " * (width - span_cells(cell)))]
 
 
-def _aligned(facts: Sequence[list[Span]]) -> Lines:
-    """Let the times, which come first but of those that are stuck on a narrow screen, end below each other."""
-    timed = [bool(spans) and spans[0][0] == "dim" for spans in facts]
-    most = max((span_cells(spans[:1]) for spans, is_timed in zip(facts, timed, strict=True) if is_timed), default=0)
-    return [
-        [(mark, f" · {text[3:]:>{most - 3}}") for mark, text in spans[:1]] + spans[1:] if is_timed else spans
-        for spans, is_timed in zip(facts, timed, strict=True)
-    ]
+def _aligned(facts: Sequence[WorkFacts]) -> Lines:
+    """Let the times end below each other; a task without one has its other numbers at once."""
+    most = max((len(one.time) for one in facts), default=0)
+    return [one._replace(time=one.time and one.time.rjust(most)).spans for one in facts]

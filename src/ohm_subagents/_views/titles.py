@@ -14,6 +14,7 @@ from ohm_subagents._views.work_facts import state_mark, work_facts
 if TYPE_CHECKING:
     from ohm_subagents._views.live_task import LiveTask
     from ohm_subagents._views.theme import Theme
+    from ohm_subagents._views.work_facts import WorkFacts
     from ohm_subagents.contract.task import Task
 
 LEAST_TITLE: Final = 16
@@ -38,7 +39,7 @@ def title_line(
     width = max(MIN_WIDTH, width)
     head = title_head(live, now_ms, is_chosen=is_chosen)
     shares = () if live.task.is_terminal else (width // 2, width // 3)
-    tails = [facts_of(live, now_ms, share, with_left=with_left) for share in shares] or [[]]
+    tails = [facts_of(live, now_ms, share, with_left=with_left).spans for share in shares] or [[]]
     whole, room = span_cells(_title(live.task, width, with_kind=with_kind)), width - span_cells(head)
     fitting = (tail for least in (whole, LEAST_TITLE) for tail in tails if least + span_cells(tail) <= room)
     tail = whole_numbers(next(fitting, tails[-1]), room - LEAST_TITLE)
@@ -63,7 +64,7 @@ def whole_numbers(numbers: list[Span], room: int) -> list[Span]:
     return numbers
 
 
-def facts_of(live: LiveTask, now_ms: int, room: int, *, with_left: bool = True) -> list[Span]:
+def facts_of(live: LiveTask, now_ms: int, room: int, *, with_left: bool = True) -> WorkFacts:
     """Return what is known of the work of a task in numbers, as much as has room."""
     return work_facts(live.task, now_ms=now_ms, room=room, is_patient=live.is_patient, with_left=with_left)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
 from ohm_subagents._views.account import unpriced_text
 from ohm_subagents._views.budget_left import left_spans
 from ohm_subagents._views.cells import one_line
 from ohm_subagents._views.quantities import clock_text, cost_text, counted
-from ohm_subagents._views.spans import span_cells
+from ohm_subagents._views.spans import BETWEEN, span_cells
 from ohm_subagents._views.task_texts import STATUS_TOKENS, UPDATED, elapsed_ms
 from ohm_subagents._views.todo_count import TODO_TOOLS, todos_in
 from ohm_subagents._views.tree import status_marker
@@ -37,7 +37,21 @@ _QUIET_MS: Final = 30_000
 """A task that has made no progress for so long says so."""
 
 
-def work_facts(task: Task, *, now_ms: int, room: int, is_patient: bool, with_left: bool = True) -> list[Span]:
+class WorkFacts(NamedTuple):
+    """The progress of a task in numbers."""
+
+    time: str = ""
+    """The time that it has worked for; empty where that is not told."""
+    others: tuple[Span, ...] = ()
+    """The other numbers, each with ` · ` before it, those that matter most first."""
+
+    @property
+    def spans(self) -> list[Span]:
+        """All of them, the time first."""
+        return [*([("dim", f"{BETWEEN}{self.time}")] if self.time else []), *self.others]
+
+
+def work_facts(task: Task, *, now_ms: int, room: int, is_patient: bool, with_left: bool = True) -> WorkFacts:
     """Return what is known of the work in numbers, as much as fits.
 
     First the time, then for how long it is stuck, and the budget that runs out next. One that is queued has not worked
@@ -58,16 +72,17 @@ def work_facts(task: Task, *, now_ms: int, room: int, is_patient: bool, with_lef
     texts += [f"{tokens:,} tokens"] if tokens else []
     texts += [one_line(f"{task.route.provider}/{task.route.model}")] if task.route.model != UNAVAILABLE else []
     is_timeless = task.status == "queued" or (quiet and room < _NARROW)
-    spans: list[Span] = [] if is_timeless else [("dim", f" · {clock_text(elapsed_ms(task, now_ms=now_ms))}")]
+    time = "" if is_timeless else clock_text(elapsed_ms(task, now_ms=now_ms))
     amiss: list[Span] = [("warning", f" · stuck for {clock_text(quiet)}")] if quiet else []
     amiss += [(mark, f" · {text}") for mark, text in scarce]
-    spans += amiss
-    room += span_cells(amiss) + len(below) * (below == _BELOW)  # else it seems to be of one task
+    room -= len(BETWEEN) + len(time) if time else 0
+    room += len(below) * (below == _BELOW)  # else it seems to be of one task
+    others: list[Span] = []
     for text in texts:
-        if span_cells(spans) + len(text) + 3 > room:
+        if span_cells(others) + len(text) + 3 > room:
             break
-        spans.append(("dim", f" · {text}"))
-    return spans
+        others.append(("dim", f" · {text}"))
+    return WorkFacts(time, (*amiss, *others))
 
 
 def quiet_ms(task: Task, *, now_ms: int) -> int:
