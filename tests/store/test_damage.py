@@ -321,8 +321,8 @@ async def test_a_reader_leaves_a_file_of_which_it_can_read_nothing_where_it_is(r
     (tmp_path / FILE).write_bytes(nothing)
     async with opened("sqlite", tmp_path, clock, is_reader=True) as store:
         assert everything_told(store) == (
-            f"Tasks are kept in memory only: the registry of tasks in '{tmp_path}' cannot be used, it is damaged (file is"
-            " not a database); the next program that runs a task there saves what can be read of it."
+            f"Tasks are kept in memory only: the registry of tasks in '{tmp_path}' cannot be used, it is damaged"
+            " (file is not a database); the next program that runs a task there saves what can be read of it."
         )
     assert [path.name for path in tmp_path.iterdir()] == [FILE]
     assert (tmp_path / FILE).read_bytes() == nothing
