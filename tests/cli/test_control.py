@@ -306,6 +306,19 @@ async def test_a_lead_that_waits_is_drawn_with_all_its_children_and_is_not_stuck
 
 
 @pytest.mark.anyio
+async def test_a_failed_task_that_was_followed_leaves_why_it_failed_and_what_to_do(ohm, ohm_process) -> None:
+    clock = Clock(system_clock() - 40_000)
+    async with opened("sqlite", ohm.root / "config", clock) as store:
+        broken = Failed(error=OhmError(code="x", message="It broke.", advice="Ask again."))
+        Hand(store, clock).settled("task_bad", description="Break", outcome=broken)
+        await store.flush()
+    with on_terminal(ohm_process, "task", "task_bad", "--follow") as (screen, process):
+        await to_thread.run_sync(screen.wait_for_end)
+        assert process.wait(PATIENCE_S) == 1
+    assert screen.text.rstrip().endswith("\nIt broke. Ask again.")
+
+
+@pytest.mark.anyio
 async def test_a_wait_that_ends_as_one_of_several_asks_leaves_what_was_drawn_and_tells_how_to_answer(
     ohm, ohm_process
 ) -> None:

@@ -16,6 +16,7 @@ from ohm_subagents._views.cells import fit, one_line
 from ohm_subagents._views.live_task import LiveTask, with_patience
 from ohm_subagents._views.live_tree import WHOLE, task_block
 from ohm_subagents._views.screen import left_of, sum_line
+from ohm_subagents._views.task_texts import shown_error
 from ohm_subagents._views.theme import PLAIN
 from ohm_subagents._views.titles import title_line
 
@@ -108,6 +109,12 @@ def print_retry(tasks: Sequence[Task], store: Store, config: Path | None) -> Non
     complain(f"What failed may succeed when it is tried again, as {named[0]} by:\n  {again}{rest}")
 
 
+def tell_failure(task: Task) -> None:
+    """Tell on standard error why a task has failed, and what to do about that, if it has."""
+    if task.error is not None:
+        complain(f"\n{shown_error(task.error)}")
+
+
 def _print_answer(task: Task) -> None:
     """Print the answer of a task; of one without an answer, what it said last."""
     if task.output:
@@ -125,7 +132,8 @@ def _sum(tasks: Sequence[LiveTask], width: int, theme: Theme) -> str:
 
 def _block(top: LiveTask, below: Sequence[LiveTask], width: int, theme: Theme) -> list[str]:
     with_left = not (below and left_of([top, *below], now_ms=system_clock()))  # else the line above tells it
-    lines = task_block(top, now_ms=system_clock(), width=width, theme=theme, with_left=with_left)
+    # why it has failed is told last, below its answer
+    lines = task_block(top, now_ms=system_clock(), width=width, theme=theme, with_left=with_left, with_why=False)
     return [*lines, *_rows(below, [top, *below], width, theme)]
 
 

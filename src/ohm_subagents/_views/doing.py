@@ -10,7 +10,7 @@ from ohm_subagents._views.call_rows import call_row, seen_calls
 from ohm_subagents._views.cells import one_line
 from ohm_subagents._views.live_task import LiveTask
 from ohm_subagents._views.spans import BETWEEN
-from ohm_subagents._views.task_texts import failure_line
+from ohm_subagents._views.task_texts import failure_line, shown_error
 from ohm_subagents._views.tree import SPINNER
 from ohm_subagents._views.waits import asked_lines, awaited_text, below_line, wait_lines
 from ohm_subagents.contract.outcome import Cancelled
@@ -18,6 +18,7 @@ from ohm_subagents.contract.outcome import Cancelled
 if TYPE_CHECKING:
     from ohm_subagents._views.live_task import Awaited
     from ohm_subagents._views.spans import Span
+    from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.contract.task import Task
 
 SAID_CHARS: Final = 4_000
@@ -65,6 +66,13 @@ def doing_line(live: LiveTask, *, now_ms: int) -> list[Span]:
         return call_row(opened[-1], task, now_ms=now_ms, waits=live.waits)
     words = _newest_words(live.thinking or said_end(task))
     return [("dim", words or "Working...")]
+
+
+def why_failed(error: OhmError) -> list[Span]:
+    """Return why a task has failed, and what to do about that, a line or more each."""
+    told = shown_error(error)
+    parts = [("error", one_line(told.message[:SAID_CHARS])), ("", one_line(told.advice[:SAID_CHARS]))]
+    return [part for part in parts if part[1]]
 
 
 def _why_cancelled(task: Task) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.call_rows import call_row, change_rows, seen_calls
 from ohm_subagents._views.cells import fit, last_lines, one_line, printable, wrapped
-from ohm_subagents._views.doing import SAID_CHARS, said_end
+from ohm_subagents._views.doing import SAID_CHARS, said_end, why_failed
 from ohm_subagents._views.quantities import counted, duration_text, usage_parts
 from ohm_subagents._views.spans import Span, painted, span_cells
 from ohm_subagents._views.task_texts import STATUS_TOKENS, UPDATED, elapsed_ms
@@ -44,15 +44,19 @@ def task_block(
     is_chosen: bool = False,
     with_kind: bool = True,
     with_left: bool = True,
+    with_why: bool = True,
 ) -> list[str]:
     """Draw a task as a tree: prompt, tool calls with changes of files, and what it says, waits for, or how it ended.
 
     At most `height` lines, if that is 3 or more, of at most `width` cells; the newest rows stay. Without `with_kind`
-    its title does not tell its type, and without `with_left` not what is left.
+    its title does not tell its type, without `with_left` not what is left, and without `with_why` its end not why it
+    has failed, for a reader who is told that below the tree.
     """
     indent, width = "  " * live.depth, max(MIN_WIDTH, width)
     inner = max(MIN_WIDTH, width - len(indent)) - PREFIX
-    last = _last(live, now_ms, inner, min(_SAID_LINES, max(1, (height - 1) // 2)))
+    limit = min(_SAID_LINES, max(1, (height - 1) // 2))
+    is_over = live.task.is_terminal
+    last = _ended(live.task, inner, limit if with_why else 0) if is_over else _last(live, now_ms, inner, limit)
     room = height - 1 - len(last)
     told = {"is_chosen": is_chosen, "with_kind": with_kind, "with_left": with_left}
     title = title_line(live, now_ms=now_ms, width=width, theme=theme, **told)
@@ -104,10 +108,8 @@ def _rows(live: LiveTask, now_ms: int, room: int) -> list[list[Line]]:
 
 
 def _last(live: LiveTask, now_ms: int, width: int, limit: int) -> list[list[Span]]:
-    """Return the paragraph that it says, and what it waits for or thinks; of a settled task how it ended."""
+    """Return the paragraph that a task says, and what it waits for or thinks."""
     task = live.task
-    if task.is_terminal:
-        return [_ending(task, width)]
     with_ids, below_rows = not live.is_answered_here, limit > 1
     waiting = asked_lines(task, width=width, limit=limit, with_ids=with_ids, below_rows=below_rows)
     waiting = waiting or wait_lines(task)[:limit]
@@ -120,6 +122,17 @@ def _last(live: LiveTask, now_ms: int, width: int, limit: int) -> list[list[Span
     newest = _PARAGRAPHS.split(printable(said_end(task)).strip())[-1]
     said = last_lines(newest, width=width, limit=room) if room else []
     return [*([("", line)] for line in said), *waiting] or [[("dim", "Working...")]]
+
+
+def _ended(task: Task, width: int, limit: int) -> list[Line]:
+    """Return how a task ended, then why it has failed and what to do; with room for one line only, that."""
+    told = [one for one in (() if task.error is None else why_failed(task.error)) if limit]
+    lines: list[Line] = [[(mark, line)] for mark, text in told for line in wrapped(text, width)]
+    room = max(1, limit - 1)
+    if len(lines) > room:
+        mark, line = lines[room - 1][0]
+        lines = [*lines[: room - 1], [(mark, fit(f"{line}…", width))]]
+    return lines if lines and limit == 1 else [_ending(task, width), *lines]
 
 
 def _ending(task: Task, room: int) -> list[Span]:

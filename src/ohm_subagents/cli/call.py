@@ -93,13 +93,13 @@ async def called(
 
 def _print_called(result: ToolResult, tasks: Sequence[LiveTask], theme: Theme, about: Sequence[TaskId]) -> None:
     """Print the tasks of a call with their answers; if there are none, or it was refused, what the tool shows."""
-    from ohm_subagents.commands import print_batch
+    from ohm_subagents._terminal.finished import print_batch, tell_failure
 
     is_refused = not about and _is_refused(result, [one.task for one in tasks if not one.depth])
     if not tasks or is_refused or result.details.get("rejected_count"):
         print_text(result.text if result.is_error else result.render(expanded=True, width=width()))
         return
-    print_batch(tasks, theme, after=_complain_of, asked=frozenset(about))
+    print_batch(tasks, theme, after=tell_failure, asked=frozenset(about))
 
 
 def _tell_retry(tasks: Sequence[LiveTask], about: Sequence[TaskId], ohm: Ohm, file: Path | None) -> None:
@@ -127,11 +127,6 @@ def _error_of(result: ToolResult) -> OhmError:
     told = result.details
     message, advice = told.get("error_message") or result.text, told.get("error_advice") or ""
     return OhmError(code=f"{told.get('error_code')}", message=f"{message}", advice=f"{advice}")
-
-
-def _complain_of(task: Task) -> None:
-    if task.error is not None:
-        complain(f"\n{task.error}")
 
 
 def _code_of(result: ToolResult) -> int:

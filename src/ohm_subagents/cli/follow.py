@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from ohm_subagents._terminal.finished import print_batch, tell_failure
 from ohm_subagents._terminal.live import watched
 from ohm_subagents._terminal.on_demand import OhmOnDemand
 from ohm_subagents.cli.reading import event_fields
@@ -20,7 +21,6 @@ from ohm_subagents.commands import (
     complain,
     directory,
     is_terminal,
-    print_batch,
     print_json_lines,
     print_styled,
     terminal_theme,
@@ -104,7 +104,7 @@ async def _drawn(cwd: Path, file: Path | None, task: Task, store: Store) -> Task
     finally:  # whoever leaves it keeps what was drawn
         newest = ((one, store.get(one.task.id)) for one in board.tasks)
         shown = [one._replace(task=now.ok_value) if isinstance(now, Ok) else one for one, now in newest]
-        print_batch(shown, board.theme, after=lambda _task: None)
+        print_batch(shown, board.theme, after=tell_failure)
 
 
 async def replayed(task: Task, store: Store, board: Board) -> Task:

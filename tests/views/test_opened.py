@@ -1,0 +1,48 @@
+"""A task that is shown alone: what its row in the list has told is there too."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from made_tasks import queued_task
+
+from ohm_subagents.contract import Failed, OhmError, RunEnded, RunStarted, TaskSettled, apply
+from ohm_subagents.views import PLAIN, LiveTask, screen_lines
+
+if TYPE_CHECKING:
+    from ohm_subagents.contract import Event, Outcome, Task
+
+REFUSED = Failed(
+    error=OhmError(
+        code="provider_unavailable",
+        message="Anthropic answered 503 three times, the last time after it had been asked to wait for half a minute.",
+        advice="Run it again later, or choose another model.",
+    )
+)
+
+
+def ended(outcome: Outcome, *events: Event) -> Task:
+    told = (RunStarted(prompt="p"), *events, RunEnded(outcome=outcome), TaskSettled(outcome=outcome))
+    stamped = zip(range(5_000, 60_000, 2_000), told, strict=False)
+    task = queued_task(description="Scan", prompt="Scan")
+    return reduce(lambda state, one: apply(state, one[1], at_ms=one[0]), stamped, task)
+
+
+def opened(task: Task, *, height: int = 24) -> list[str]:
+    return screen_lines([LiveTask(task)], now_ms=60_000, width=80, height=height, theme=PLAIN)
+
+
+def test_a_failed_task_ends_with_why_it_failed_and_what_to_do() -> None:
+    assert opened(ended(REFUSED))[1:] == [
+        "    ╰── Failed after 4.0s · b",
+        "        Anthropic answered 503 three times, the last time after it had been",
+        "        asked to wait for half a minute.",
+        "        Run it again later, or choose another model.",
+    ]
+
+
+def test_where_there_is_little_room_a_failed_task_says_why() -> None:
+    assert [line.strip() for line in opened(ended(REFUSED), height=3)[1:]] == [
+        "╰── Anthropic answered 503 three times, the last time after it had been…"
+    ]
