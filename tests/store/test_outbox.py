@@ -29,12 +29,14 @@ async def test_a_file_of_version_5_gets_an_outbox(tmp_path):
         file = store.place
     with closing(sqlite3.connect(file)) as connection:
         connection.executescript(
-            "DROP TABLE acknowledged; DROP TABLE consumers; DROP TABLE outbox; PRAGMA user_version = 5;"
+            "DROP TABLE acknowledged; DROP TABLE consumers; DROP TABLE outbox; DROP TABLE commands;"
+            "PRAGMA user_version = 5;"
         )
     async with stores.opened() as store:
         store.outbox.register(EVERYTHING)
         await settled(stores, store, "task_2")
         assert (found_ids(store), pending(store)) == (["task_1", "task_2"], ["task_2"])
+        assert store.diagnostics == ()
 
 
 def found_ids(store):

@@ -552,6 +552,37 @@ async def test_what_makes_room_is_gone_at_once_and_leaves_the_file_many_at_a_tim
     assert tables(tmp_path, "SELECT count(*) FROM tombstones") == [(MANY,)]
 
 
+async def after_writes(store):
+    """Write more often than there are steps in which what is too much is removed."""
+    for _ in range(6):
+        store.control.withdraw("none")
+        await store.flush()
+
+
+async def test_a_file_with_too_much_is_within_its_limits_soon_whatever_is_past_its_time(registry, clock):
+    async with registry(max_entries=10_000) as store:
+        for number in range(1300):
+            clock.now += 1000 * (number == 300)
+            Hand(store, clock).settled(f"task_{number}")
+    async with registry(retention_ms=1000, max_entries=200) as store:
+        await after_writes(store)
+        assert store.count() == 200
+
+
+async def test_more_than_a_step_that_was_hidden_makes_room_soon(tmp_path, registry, clock):
+    async with registry(retention_ms=1000, max_entries=10_000) as store:
+        for number in range(1300):
+            Hand(store, clock).settled(f"task_{number}")
+        await store.flush()
+        clock.now += 1000
+    async with registry(retention_ms=1000, max_entries=10_000) as store:
+        await after_writes(store)
+    assert tables(tmp_path, "SELECT count(*) FROM tasks WHERE expired_ms IS NULL") == [(0,)]
+    async with registry(retention_ms=1000, max_entries=200) as store:
+        await after_writes(store)
+        assert tables(tmp_path, "SELECT count(*) FROM tasks") == [(200,)]
+
+
 async def test_what_has_made_room_does_not_come_back_while_it_leaves_the_file(tmp_path, registry, clock):
     async with registry(max_entries=2) as store:
         for number in range(MANY + 1):

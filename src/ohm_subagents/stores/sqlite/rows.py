@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from ohm_subagents.store import RetentionPolicy
 
 STEP: Final = 500
-"""At most so many tasks are removed in one transaction."""
+"""At most so many tasks are hidden or evicted in one transaction, and as many of those hidden before removed.
+
+What leaves comes on top: it is gone for a reader already.
+"""
 _OLDEST: Final = "FROM tasks WHERE ended_ms IS NOT NULL AND expired_ms IS NULL ORDER BY ended_ms, seq LIMIT ?"
 _INSERT: Final = (
     "INSERT INTO tasks (id, session_id, owner, status, ended_ms, profile, listed, checksum)"
@@ -105,25 +108,23 @@ def save_checkpoint(connection: sqlite3.Connection, task: Task, *, max_chars: in
 def remove_old(
     connection: sqlite3.Connection, policy: RetentionPolicy, now_ms: int, leaving: Mapping[TaskId, str]
 ) -> tuple[list[TaskId], bool]:
-    """Remove what leaves, or is too much, and hide what is past its time.
+    """Remove what leaves, or is too much, and hide what is past its time: of each some.
 
     Return what was removed or hidden, and True if that was all.
     """
-    removed = [*leaving]
-    _remove(connection, removed, leaving.__getitem__, now_ms)
+    _remove(connection, leaving, leaving.__getitem__, now_ms)
     expired = _expire(connection, policy, now_ms)
     recount(connection)
-    too_many = min(count_shown(connection) - policy.max_entries, STEP - len(expired))
-    if too_many > 0:
-        oldest = [task_id for task_id, _ in ends(connection, too_many)]
-        _remove(connection, oldest, lambda _: evicted_reason(policy), now_ms)
-        removed += oldest
-    removed += _remove_expired(connection, policy, now_ms)
+    over, room = max(0, count_shown(connection) - policy.max_entries), STEP - len(expired)
+    oldest = [task_id for task_id, _ in ends(connection, min(over, room))]
+    _remove(connection, oldest, lambda _: evicted_reason(policy), now_ms)
+    hidden, is_all_hidden = _remove_expired(connection, policy, now_ms)
     connection.execute(
         "DELETE FROM tombstones WHERE seq IN (SELECT seq FROM tombstones ORDER BY seq LIMIT ?)",
         (max(0, count(connection, "tombstones") - policy.max_reasons),),
     )
-    return [*removed, *expired], max(len(expired), too_many) < STEP
+    has_room = room > 0 and (over <= room or len(oldest) < room)  # fewer have settled, or none is over
+    return [*leaving, *oldest, *hidden, *expired], has_room and is_all_hidden
 
 
 def bring_back(connection: sqlite3.Connection, now_ms: int) -> None:
@@ -146,22 +147,24 @@ def _expire(connection: sqlite3.Connection, policy: RetentionPolicy, now_ms: int
     return past
 
 
-def _remove_expired(connection: sqlite3.Connection, policy: RetentionPolicy, now_ms: int) -> list[TaskId]:
+def _remove_expired(connection: sqlite3.Connection, policy: RetentionPolicy, now_ms: int) -> tuple[list[TaskId], bool]:
     """Remove as much of what is hidden as there is no room for: nothing is removed because of what a clock says.
 
-    What a consumer waits for has more room than the rest (`outbox_rows.held`).
+    What a consumer waits for has more room than the rest (`outbox_rows.held`). Return what was removed, and True if
+    that was all.
     """
     over = min(count(connection, "tasks") - policy.max_entries, STEP)
     if over <= 0:
-        return []
+        return [], True
     found = connection.execute(
         f"SELECT id FROM tasks WHERE expired_ms <= ? AND NOT {outbox_rows.AWAITED}"  # noqa: S608  our own text
         " ORDER BY expired_ms, ended_ms, seq LIMIT ?",
         (now_ms, over),
     ).fetchall()
     connection.executemany("DELETE FROM tasks WHERE id = ?", found)
-    missed = min(count(connection, "tasks") - outbox_rows.held(policy.max_entries), STEP)
-    return [*(task_id for (task_id,) in found), *outbox_rows.remove_missed(connection, now_ms, over=max(0, missed))]
+    over = min(count(connection, "tasks") - outbox_rows.held(policy.max_entries), STEP)
+    missed = outbox_rows.remove_missed(connection, now_ms, over=max(0, over))
+    return [*(task_id for (task_id,) in found), *missed], max(len(found), len(missed)) < STEP
 
 
 def ends(connection: sqlite3.Connection, number: int, *, skipped: int = 0) -> list[tuple[TaskId, int]]:
