@@ -233,6 +233,14 @@ class StoreConformance:
             )
             assert store.count() == 2
 
+    async def test_what_has_made_room_is_counted_no_more(self, stores: StoreTrial) -> None:
+        async with stores.opened(max_entries=5) as store:
+            for number in range(10):
+                stores.hand(store).settled(f"task_{number}")
+            await store.flush()
+            assert store.count() == store.count(TaskQuery()) == store.count(TaskQuery(status="succeeded")) == 5
+            assert len([*store.list(TaskQuery())]) == len([*store.tasks()]) == 5
+
     async def test_tasks_that_run_are_never_evicted(self, stores: StoreTrial) -> None:
         async with stores.opened(max_entries=1) as store:
             for number in range(3):

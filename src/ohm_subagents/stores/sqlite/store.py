@@ -214,16 +214,17 @@ class SqliteStore:
         return tuple(self._oldest_first(Selection(equal={"session_id": session_id})))
 
     def list(self, query: TaskQuery) -> Iterator[Result[ListedTask, OhmError]]:
-        leaving = self._writer.eviction.leaving  # before the file is read, as below
         for row in self._reader.rows(self._selection(query), is_newest_first=True):
-            has_left = row.id in leaving or row.id in self._writer.eviction.leaving
+            has_left = row.id in self._writer.eviction.leaving  # meanwhile
             if not has_left and not self._expiry.is_recorded(row.expired_ms):
                 listed = self._loader.listed(row)
                 if listed is not None and _fits(listed, query):
                     yield listed
 
     def _selection(self, query: TaskQuery) -> Selection:
-        return Selection.of(query, now_ms=self._clock(), ended_after_ms=self._expiry.settled_after_ms)
+        leaving = self._writer.eviction.leaving
+        after_ms = self._expiry.settled_after_ms
+        return Selection.of(query, now_ms=self._clock(), ended_after_ms=after_ms, leaving=leaving)
 
     async def history(self, task: Task) -> tuple[Recorded, ...]:
         await self.flush()

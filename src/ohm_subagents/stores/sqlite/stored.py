@@ -14,7 +14,7 @@ from ohm_subagents.contract.result import Err, Result
 from ohm_subagents.store import listed_from_text, listed_to_text, task_of_log
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from ohm_subagents.contract.ids import SessionId, TaskId
@@ -126,16 +126,25 @@ class Selection:
     """Only what has not ended, or later than this."""
     now_ms: int | None = None
     """Without what was found to be past its time by now."""
+    leaving: frozenset[str] = frozenset()
+    """Without these ids: they have made room, though their rows may still be there."""
 
     @classmethod
-    def of(cls, query: TaskQuery, *, now_ms: int, ended_after_ms: int) -> Selection:
-        """Return the rows that a query chooses, without those past their time."""
+    def of(cls, query: TaskQuery, *, now_ms: int, ended_after_ms: int, leaving: Iterable[str]) -> Selection:
+        """Return the rows that a query chooses, without those past their time and those that leave."""
         profile = None if query.profile is None else fold_id(query.profile)
         named = {"status": query.status, "session_id": query.session, "profile": profile}
         equal = {column: value for column, value in named.items() if value is not None}
         asked = {"call": query.call, "parent": query.parent, "start": query.start}
         facts = tuple(json.dumps({name: value})[1:-1] for name, value in asked.items() if value is not None)
-        return cls(equal=equal, id_part=query.id_part, facts=facts, ended_after_ms=ended_after_ms, now_ms=now_ms)
+        return cls(
+            equal=equal,
+            id_part=query.id_part,
+            facts=facts,
+            ended_after_ms=ended_after_ms,
+            now_ms=now_ms,
+            leaving=frozenset(leaving),
+        )
 
     @property
     def where(self) -> str:
@@ -145,13 +154,15 @@ class Selection:
         clauses += ["ifnull(instr(listed, ?), 1)" for _ in self.facts]
         clauses += ["ifnull(ended_ms > ?, 1)"] if self.ended_after_ms is not None else []
         clauses += ["ifnull(expired_ms > ?, 1)"] if self.now_ms is not None else []
+        clauses += ["tasks.id NOT IN (SELECT value FROM json_each(?))"] if self.leaving else []
         return f"WHERE {' AND '.join(clauses)}" if clauses else ""
 
     @property
     def values(self) -> tuple[object, ...]:
         """The values that the clause compares with."""
         part = (self.id_part,) * 3 if self.id_part else ()
-        values = (*self.equal.values(), *part, *self.facts, self.ended_after_ms, self.now_ms)
+        leaving = json.dumps([*self.leaving]) if self.leaving else None
+        values = (*self.equal.values(), *part, *self.facts, self.ended_after_ms, self.now_ms, leaving)
         return tuple(value for value in values if value is not None)
 
     def fits(self, row: Row) -> bool:
@@ -162,6 +173,7 @@ class Selection:
             and (row.listed is None or all(fact in row.listed for fact in self.facts))
             and (self.ended_after_ms is None or row.ended_ms is None or row.ended_ms > self.ended_after_ms)
             and (self.now_ms is None or row.expired_ms is None or row.expired_ms > self.now_ms)
+            and row.id not in self.leaving
         )
 
 
