@@ -166,6 +166,16 @@ async def test_of_what_has_settled_that_of_the_same_starts_is_shown_and_as_much_
     assert added == {"task_new"}
 
 
+@pytest.mark.anyio
+async def test_in_a_pipe_no_title_is_cut(ohm) -> None:
+    clock, title = Clock(system_clock()), "Look at all of it. " * 1_000
+    async with opened("sqlite", ohm.root / "config", clock) as store:
+        Hand(store, clock).started("task_1", description=title)
+        await store.flush()
+        shown = await to_thread.run_sync(ohm, "top")
+    assert shown.stdout.endswith(f"  {title.strip()}\n")
+
+
 @pytest.mark.slow
 def test_what_has_settled_of_a_command_that_goes_on_is_shown(ohm, ohm_process) -> None:
     tasks = [{"subagent_type": "task", "description": prompt, "prompt": prompt} for prompt in ("answer", "pause")]

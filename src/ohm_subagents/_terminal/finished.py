@@ -14,7 +14,7 @@ from ohm_subagents._views.answer import said_last
 from ohm_subagents._views.brief_rows import brief_blocks
 from ohm_subagents._views.cells import fit, one_line
 from ohm_subagents._views.live_task import LiveTask, with_patience
-from ohm_subagents._views.live_tree import WHOLE, task_block
+from ohm_subagents._views.live_tree import task_block
 from ohm_subagents._views.screen import left_of, sum_line
 from ohm_subagents._views.task_texts import shown_error
 from ohm_subagents._views.theme import PLAIN
@@ -142,6 +142,6 @@ def _rows(
 ) -> list[str]:
     """Return the rows of tasks, with what each answered; what is left is told above, if all `among` these share it."""
     now_ms = system_clock()
-    write = partial(brief_blocks, tasks, free=WHOLE, most=_MOST_SAID, now_ms=now_ms, width=width, theme=theme)
+    write = partial(brief_blocks, tasks, free=sys.maxsize, most=_MOST_SAID, now_ms=now_ms, width=width, theme=theme)
     rows = write(with_kind=with_kind, with_left=not left_of(among, now_ms=now_ms))
     return [line for row in rows for line in row]

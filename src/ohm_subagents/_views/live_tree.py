@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.call_rows import call_row, change_rows, seen_calls
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
     Line = list[Span]
 
-WHOLE: Final = 10_000
-"""A height with room for everything."""
 _PROMPT_LINES: Final = 3
 _SAID_LINES: Final = 8
 _MOST_ROWS: Final = 20
@@ -39,7 +38,7 @@ def task_block(
     *,
     now_ms: int,
     width: int,
-    height: int = WHOLE,
+    height: int = sys.maxsize,
     theme: Theme,
     is_chosen: bool = False,
     with_kind: bool = True,

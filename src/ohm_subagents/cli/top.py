@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import signal
+import sys
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
     from ohm_subagents.store import Store
     from ohm_subagents.views import FleetSort
 
-_EVERYTHING: Final = 10_000
-"""More lines and columns than any terminal has."""
-
 
 async def top(sort: FleetSort, settled: int, cwd: Path, file: Path | None, store: Store, _config: OhmConfig) -> int:
     """Show the tasks of all processes until `q` is pressed; once, where no terminal is there. Return the exit code.
@@ -50,7 +48,7 @@ async def top(sort: FleetSort, settled: int, cwd: Path, file: Path | None, store
         return SUCCESS
     fleet = Fleet(store, settled=settled)
     if not is_terminal():
-        whole = partial(fleet_lines, width=_EVERYTHING, height=_EVERYTHING, theme=PLAIN)
+        whole = partial(fleet_lines, width=sys.maxsize, height=sys.maxsize, theme=PLAIN)
         print_styled("\n".join(whole(fleet.rows, sort=sort, now_ms=system_clock())))
         return SUCCESS
     ended = await until_signal(partial(_live, fleet, sort, cwd, file, store))
