@@ -207,6 +207,12 @@ def test_what_has_settled_stands_below_what_goes_on_beside_it_and_is_counted() -
     assert [line.strip() for line in drawn_in(8)[2:] if "Look" not in line] == ["╰ It broke."]
 
 
+def test_what_is_told_of_a_queued_task_comes_after_all_else() -> None:
+    rows = [FleetRow(ListedTask.of(queued_task("task_1", description="Look")), said="Put off."), ended("task_2")]
+    lines = fleet_lines(rows, sort="time", now_ms=6_000, width=80, height=5, theme=PLAIN, with_work=True)
+    assert [line.strip() for line in lines if "╰" in line] == ["╰ It is done."]
+
+
 def test_the_sums_lose_what_nobody_has_to_look_at_and_no_number_is_cut() -> None:
     used = UsageAdded(usage=Usage(requests=1, cost_usd=Decimal("0.25")))
     rows = [at_work("task_1", used), ended("task_2"), ended("task_3", outcome=BROKEN)]

@@ -10,6 +10,7 @@ from ohm_subagents._views.spans import BETWEEN, folded, painted, span_cells
 from ohm_subagents._views.titles import facts_of, fitting_title, title_head, whole_numbers
 from ohm_subagents._views.tree import BLANK, LAST, MIN_WIDTH, PREFIX
 from ohm_subagents._views.waits import asked_lines
+from ohm_subagents._views.work_facts import need_rank
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
     Lines = list[list[Span]]
 
-_ORDER: Final = ("asking", "stuck", "failed", "running", "cancelled", "succeeded", "queued")
-"""The first ones have lines of their own where there are not enough for all."""
 _LEAST_SAID: Final = 6
 """Cells with less room than that are left empty, so that no number seems to be cut."""
 _STEADY: Final = 60
@@ -173,7 +172,8 @@ class _Rows:
         return most + _MORE_ASKED if self._tasks[at].task.requests else most
 
     def _is_moving(self, at: int) -> bool:
-        return self._state(self._tasks[at]) == "running"
+        live = self._tasks[at]
+        return live.task.status == "running" and live.concern(now_ms=self._now_ms) is None
 
     def _widest(self, at: int, least: int) -> int:
         """Return the cells that titles may have beside the words of one task; `least` if these are cut."""
@@ -199,10 +199,7 @@ class _Rows:
 
     def _rank(self, at: int) -> tuple[bool, int]:
         live = self._tasks[at]
-        return live.task.id != self._chosen, _ORDER.index(self._state(live))
-
-    def _state(self, live: LiveTask) -> str:
-        return live.concern(now_ms=self._now_ms) or live.task.status
+        return live.task.id != self._chosen, need_rank(live.task.status, live.concern(now_ms=self._now_ms))
 
 
 def _cut(said: list[Span], width: int, most: int) -> Lines:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ohm_subagents._views.cells import one_line
 from ohm_subagents._views.doing import doing_lines
 from ohm_subagents._views.live_task import LiveTask, awaited_tasks
+from ohm_subagents._views.work_facts import need_rank
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 _HUNG, _BELOW = "╰ ", "  "
 _MOST_ASKED: Final = 4
 """The most lines of what a task asks."""
-_ORDER: Final = ("asking", "stuck", "failed", "running", "cancelled", "succeeded")
-"""The first ones have lines where there are not enough for all."""
 
 
 class _Told(NamedTuple):
@@ -33,7 +32,7 @@ class _Told(NamedTuple):
     def rank(self, now_ms: int) -> int:
         """Return its place among those that are told of."""
         concern = None if self.live is None else self.live.concern(now_ms=now_ms)
-        return _ORDER.index(concern or self.row.task.status)
+        return need_rank(self.row.task.status, concern)
 
     def lines(self, now_ms: int, width: int, limit: int) -> list[list[Span]]:
         """Return it in so many lines at most."""

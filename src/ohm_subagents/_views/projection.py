@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.workspace import WorkspaceKept
 
 RecordT = TypeVar("RecordT", Envelope, CancelEnvelope, Item)
-_ORDER: Final[tuple[Status, ...]] = ("failed", "running", "queued", "cancelled", "succeeded")
-"""The statuses of items, the one that counts for all of them first."""
+_WORST_FIRST: Final[tuple[Status, ...]] = ("failed", "running", "queued", "cancelled", "succeeded")
+"""The statuses of items, the one that counts for all of them first: a failure, then what goes on, then an end."""
 
 
 def project(reply: ReplyLines, *, output_max_chars: int) -> AnyEnvelope:
@@ -192,7 +192,7 @@ def _list(reply: ReplyLines, output_max_chars: int) -> BatchEnvelope | StatusEnv
     if reply.op == "start":
         return _batch(tasks, len(reply.lines), common)
     statuses: set[Status] = {line.status if isinstance(line, TaskLine) else "failed" for line in reply.lines}
-    status = min(statuses or _ORDER[:1], key=_ORDER.index)
+    status = min(statuses or _WORST_FIRST[:1], key=_WORST_FIRST.index)
     summary = f"{reply.op} for {len(reply.lines)} task(s)"
     if reply.op == "status":
         return StatusEnvelope(status=status, summary=summary, **common)

@@ -26,11 +26,23 @@ if TYPE_CHECKING:
     from ohm_subagents._views.live_task import LiveTask
     from ohm_subagents._views.spans import Span
     from ohm_subagents._views.theme import Theme
+    from ohm_subagents._views.work_facts import Concern
     from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.task import Status
 
-_ORDER: Final = ("asking", "stuck", "running", "failed", "cancelled", "queued", "succeeded")
-"""The first ones are shown where there is not room for all."""
+_IN_SIGHT: Final[tuple[Status | Concern, ...]] = (
+    "asking",
+    "stuck",
+    "running",
+    "failed",
+    "cancelled",
+    "queued",
+    "succeeded",
+)
+"""The first ones are shown where there is not room for all.
+
+Not as `need_rank` has it: what works is in sight before what has failed, which stays as it is, and can be read later.
+"""
 _STATUSES: Final[tuple[Status, ...]] = ("running", "failed", "cancelled", "queued", "succeeded")
 _LEAST_TREE: Final = 2
 """A tree of so many lines tells no more than a row with its words below; half of its lines are for what it asks."""
@@ -159,14 +171,12 @@ def _counted(tasks: Sequence[LiveTask], now_ms: int) -> list[Span]:
     ]
 
 
-def _state(live: LiveTask, now_ms: int) -> str:
-    return live.concern(now_ms=now_ms) or live.task.status
-
-
 def _fitting(tasks: Sequence[LiveTask], room: int, chosen: str | None, now_ms: int) -> Sequence[LiveTask]:
     """Return the tasks that there is room for, in their order; a note takes the last line if some are left out."""
     if len(tasks) <= room:
         return tasks
-    ranked = sorted(tasks, key=lambda one: (one.task.id != chosen, _ORDER.index(_state(one, now_ms))))
+    ranked = sorted(
+        tasks, key=lambda one: (one.task.id != chosen, _IN_SIGHT.index(one.concern(now_ms=now_ms) or one.task.status))
+    )
     kept = {one.task.id for one in ranked[: max(1, room - 1)]}
     return [one for one in tasks if one.task.id in kept]

@@ -28,6 +28,15 @@ CONCERN_MARKS: Final[Mapping[Concern, str]] = MappingProxyType({"asking": "?", "
 """One character for each, in place of the one for the status."""
 STUCK_RULE: Final = "! stuck: no progress for 30s; a long call may only be slow"
 """The rule in a line of a list."""
+_NEED: Final[tuple[Status | Concern, ...]] = (
+    "asking",
+    "stuck",
+    "failed",
+    "running",
+    "cancelled",
+    "succeeded",
+    "queued",
+)
 _NARROW: Final = 24
 """Cells for numbers: with fewer there is little room."""
 _WIDE: Final = 32
@@ -110,6 +119,11 @@ def concern_of(task: Task, *, now_ms: int, is_patient: bool = False) -> Concern 
     if task.requests and task.status == "running":
         return "asking"
     return "stuck" if not is_patient and quiet_ms(task, now_ms=now_ms) else None
+
+
+def need_rank(status: Status, concern: Concern | None) -> int:
+    """Return the place of a task among others by who needs to be looked at first: one that asks has the lowest."""
+    return _NEED.index(concern or status)
 
 
 def amiss_text(counts: Mapping[str | None, int]) -> str:
