@@ -7,7 +7,7 @@ import io
 import sys
 from collections import defaultdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
 from ohm_subagents._records import dataclass
 from ohm_subagents._views.account import price_text
@@ -15,7 +15,7 @@ from ohm_subagents._views.cells import cells, fit, fit_end, one_line
 from ohm_subagents.contract.usage import NOTHING_USED, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pydantic import JsonValue
 
@@ -23,14 +23,39 @@ if TYPE_CHECKING:
 
 CostKey = Literal["profile", "model", "day", "session"]
 COST_KEYS: Final[tuple[CostKey, ...]] = get_args(CostKey)
-_COLUMNS: Final = ("tasks", "requests", "tokens in", "cached", "tokens out", "tool calls", "cost")
-_FIELDS: Final = ("tasks", "requests", "input_tokens", "cached_tokens", "output_tokens", "tool_calls", "cost_usd")
 _LONGEST_NAME: Final = 48
 _LEAST_NAME: Final = 20
-_SPARE: Final = (4, 6, 2, 1)
+_SPARE: Final = ("cached_tokens", "tool_calls", "requests", "tasks")
 """The columns that go where there is no room, the first one first."""
 _GAP: Final = 2
 _UNKNOWN: Final = "unknown"
+
+
+class _Cells(NamedTuple):
+    """The texts of one line of a table; its fields but the first are those of a record too."""
+
+    name: str
+    tasks: str
+    requests: str
+    input_tokens: str
+    cached_tokens: str
+    output_tokens: str
+    tool_calls: str
+    cost_usd: str
+
+
+_HEADS: Final = _Cells(
+    name="",
+    tasks="tasks",
+    requests="requests",
+    input_tokens="tokens in",
+    cached_tokens="cached",
+    output_tokens="tokens out",
+    tool_calls="tool calls",
+    cost_usd="cost",
+)
+_NUMBERS: Final = _Cells._fields[1:]
+"""The columns behind the name, which end at the right."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,28 +102,39 @@ def cost_table(rows: Sequence[CostRow], by: CostKey, *, width: int = sys.maxsize
     used = sum((row.usage for row in rows), NOTHING_USED)
     total = CostRow(name="all", tasks=sum(row.tasks for row in rows), usage=used)
     cut = fit_end if by == "session" else fit
-    lines = [(by, *_COLUMNS), *(_written(row, cut) for row in (*rows, total))]
-    widths = [max(cells(line[at]) for line in lines) for at in range(len(_COLUMNS) + 1)]
-    kept = {*range(1, len(widths))}
+    table = [_HEADS._replace(name=by), *(_written(row, cut) for row in (*rows, total))]
+    longest, *others = (max(map(cells, texts)) for texts in zip(*table, strict=True))
+    widths = dict(zip(_NUMBERS, others, strict=True))
     for column in _SPARE:
-        room = width - sum(widths[at] + _GAP for at in kept)
-        if room >= min(widths[0], _LEAST_NAME):
+        if width - _taken(widths) >= min(longest, _LEAST_NAME):
             break
-        kept.remove(column)
-    room = max(1, width - sum(widths[at] + _GAP for at in kept))
-    return [_aligned((cut(line[0], room), *line[1:]), [min(widths[0], room), *widths[1:]], kept) for line in lines]
+        del widths[column]
+    room = max(1, width - _taken(widths))
+    return [_aligned(line._replace(name=cut(line.name, room)), min(longest, room), widths) for line in table]
 
 
-def _written(row: CostRow, cut: Callable[[str, int], str]) -> tuple[str, ...]:
+def _taken(widths: Mapping[str, int]) -> int:
+    """Return the cells that the columns behind the name take."""
+    return sum(width + _GAP for width in widths.values())
+
+
+def _written(row: CostRow, cut: Callable[[str, int], str]) -> _Cells:
     used = row.usage
-    numbers = (row.tasks, used.requests, used.input_tokens, used.cached_tokens, used.output_tokens, used.tool_calls)
-    return cut(one_line(row.name), _LONGEST_NAME), *(f"{number:,}" for number in numbers), price_text(used) or "-"
+    return _Cells(
+        name=cut(one_line(row.name), _LONGEST_NAME),
+        tasks=f"{row.tasks:,}",
+        requests=f"{used.requests:,}",
+        input_tokens=f"{used.input_tokens:,}",
+        cached_tokens=f"{used.cached_tokens:,}",
+        output_tokens=f"{used.output_tokens:,}",
+        tool_calls=f"{used.tool_calls:,}",
+        cost_usd=price_text(used) or "-",
+    )
 
 
-def _aligned(line: Sequence[str], widths: Sequence[int], kept: Container[int]) -> str:
-    name = line[0]
-    numbers = [line[at].rjust(widths[at]) for at in range(1, len(line)) if at in kept]
-    return (" " * _GAP).join([name + " " * (widths[0] - cells(name)), *numbers])
+def _aligned(line: _Cells, room: int, widths: Mapping[str, int]) -> str:
+    numbers = [text.rjust(widths[column]) for column, text in zip(_NUMBERS, line[1:], strict=True) if column in widths]
+    return (" " * _GAP).join([line.name + " " * (room - cells(line.name)), *numbers])
 
 
 def cost_records(rows: Iterable[CostRow], by: CostKey) -> list[dict[str, JsonValue]]:
@@ -121,7 +157,7 @@ def cost_records(rows: Iterable[CostRow], by: CostKey) -> list[dict[str, JsonVal
 def cost_csv(rows: Sequence[CostRow], by: CostKey) -> str:
     """Write rows as CSV with a line of heads; a name that a spreadsheet would take for a formula is put in quotes."""
     written = io.StringIO()
-    writer: csv.DictWriter[str] = csv.DictWriter(written, [by, *_FIELDS], lineterminator="\n")
+    writer: csv.DictWriter[str] = csv.DictWriter(written, [by, *_NUMBERS], lineterminator="\n")
     writer.writeheader()
     for record in cost_records(rows, by):
         name = one_line(f"{record[by]}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ohm_subagents._views.account import price_text, remaining_parts
 from ohm_subagents._views.cells import cells, fit, one_line
@@ -23,7 +23,7 @@ from ohm_subagents._views.work_facts import (
 from ohm_subagents.contract.usage import NOTHING_USED
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
 
     from ohm_subagents._views.fleet_row import FleetRow, FleetSort
     from ohm_subagents._views.spans import Span
@@ -31,16 +31,11 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.task import Status
 
-_HEADS: Final = ("", "id", "profile", "state", "process", "time", "requests", "tokens", "cost", "left", "task")
-_LEFT: Final = frozenset({0, 1, 2, 3, 4, 9, 10})
-"""The columns that begin at the left; numbers end at the right."""
 _LONGEST: Final = 24
-_SPARE: Final = (6, 4, 9, 7, 2)
+_SPARE: Final = ("requests", "process", "left", "tokens", "profile")
 """The columns that go where there is no room, the first one first."""
-_STATES: Final = 3
-_TOKENS: Final = 7
-_COSTS: Final = 8
-_BUDGETS: Final = 9
+_NUMBERS: Final = frozenset({"time", "requests", "tokens", "cost"})
+"""The columns that end at the right."""
 _WITH_BELOW: Final = "with below "
 _LEAST_TITLE: Final = 24
 _GAP: Final = 2
@@ -51,6 +46,38 @@ _MARGIN, _CHOSEN = "  ", "▸ "
 _CALM: Final[tuple[Status, ...]] = ("cancelled", "queued", "succeeded")
 """Nobody has to look at these."""
 _STATUSES: Final[tuple[Status, ...]] = ("running", "failed", *_CALM)
+
+
+class _Cells(NamedTuple):
+    """The texts of one line of the table."""
+
+    mark: str
+    id: str
+    profile: str
+    state: str
+    process: str
+    time: str
+    requests: str
+    tokens: str
+    cost: str
+    left: str
+    task: str
+    """Last, so that it has the rest of the line."""
+
+
+_HEADS: Final = _Cells(
+    mark="",
+    id="id",
+    profile="profile",
+    state="state",
+    process="process",
+    time="time",
+    requests="requests",
+    tokens="tokens",
+    cost="cost",
+    left="left",
+    task="task",
+)
 
 
 def fleet_lines(
@@ -142,43 +169,44 @@ def _sums(rows: Sequence[FleetRow], ids: Container[TaskId | None], sort: FleetSo
     return next((line for line in lines if cells(line) <= width), lines[-1])
 
 
-def _fitting(table: Sequence[Sequence[str]], width: int) -> list[list[str]]:
+def _fitting(table: Sequence[_Cells], width: int) -> list[list[str]]:
     """Return the lines of a table with the columns that leave room for a title, each as wide as it has to be."""
-    widths, kept = _columns(table, width)
-    if _TOKENS not in kept:  # it is narrow, and the first line says that costs are of whole trees
-        table = [(*line[:_COSTS], line[_COSTS].removeprefix(_WITH_BELOW), *line[_COSTS + 1 :]) for line in table]
-        widths, kept = _columns(table, width)
-    if _others(widths, kept) + _LEAST_TITLE > width:  # the second line says what it waits for
-        table = [(*line[:_STATES], line[_STATES].partition(" ")[0], *line[_STATES + 1 :]) for line in table]
-        widths, kept = _columns(table, width)
-    return [
-        [
-            text + " " * (space - cells(text)) if at in _LEFT else " " * (space - cells(text)) + text
-            for at, (text, space) in enumerate(zip(line, (*widths, 0), strict=True))
-            if at in kept
-        ]
-        for line in table
-    ]
+    widths = _columns(table, width)
+    if "tokens" not in widths:  # it is narrow, and the first line says that costs are of whole trees
+        table = [line._replace(cost=line.cost.removeprefix(_WITH_BELOW)) for line in table]
+        widths = _columns(table, width)
+    if _taken(widths) + _LEAST_TITLE > width:  # the second line says what it waits for
+        table = [line._replace(state=line.state.partition(" ")[0]) for line in table]
+        widths = _columns(table, width)
+    return [[*_aligned(line, widths), line.task] for line in table]
 
 
-def _columns(table: Sequence[Sequence[str]], width: int) -> tuple[list[int], set[int]]:
-    """Return the widths of all columns but the title's, and those that leave room for a title."""
-    widths = [max(cells(line[at]) for line in table) for at in range(len(_HEADS) - 1)]
-    is_unlimited = widths[_BUDGETS] == len(_HEADS[_BUDGETS])
-    kept = {*range(len(_HEADS))} - ({_BUDGETS} if is_unlimited else set())
+def _aligned(line: _Cells, widths: Mapping[str, int]) -> Iterator[str]:
+    for column, text in zip(_Cells._fields, line, strict=True):
+        if column in widths:
+            space = " " * (widths[column] - cells(text))
+            yield space + text if column in _NUMBERS else text + space
+
+
+def _columns(table: Sequence[_Cells], width: int) -> dict[str, int]:
+    """Return the columns that leave room for a title, all but its own, with their widths."""
+    columns = zip(_Cells._fields[:-1], zip(*table, strict=True), strict=False)
+    widths = {column: max(map(cells, texts)) for column, texts in columns}
+    if widths["left"] == cells(_HEADS.left):  # nothing limits any of them
+        del widths["left"]
     for column in _SPARE:
-        if _others(widths, kept) + _LEAST_TITLE <= width:
+        if _taken(widths) + _LEAST_TITLE <= width:
             break
-        kept.discard(column)
-    return widths, kept
+        widths.pop(column, None)
+    return widths
 
 
-def _others(widths: Sequence[int], kept: Collection[int]) -> int:
-    """Return the cells that all columns but the title's take."""
-    return sum(widths[at] + _GAP for at in kept if at < len(widths))
+def _taken(widths: Mapping[str, int]) -> int:
+    """Return the cells that the columns before the title take."""
+    return sum(width + _GAP for width in widths.values())
 
 
-def _written(row: FleetRow, now_ms: int, patient: Container[TaskId | None], *, with_left: bool) -> tuple[str, ...]:
+def _written(row: FleetRow, now_ms: int, patient: Container[TaskId | None], *, with_left: bool) -> _Cells:
     """Return the cells of a row; a task that waits for one of its own (`patient`) is never stuck.
 
     What is left of a budget is told of a tree, not again of what is below its top.
@@ -187,16 +215,16 @@ def _written(row: FleetRow, now_ms: int, patient: Container[TaskId | None], *, w
     task, used = row.task, row.task.tree_usage
     taken_ms = elapsed_ms(task, now_ms=now_ms)
     left = [] if task.is_terminal else remaining_parts(task.account, at_ms=now_ms)
-    return (
-        state_mark(task.status, concern, elapsed_ms=taken_ms)[1],
-        one_line(row.short_id or task.id),
-        fit(one_line(task.profile), _LONGEST),
-        task.status if row.work is None else state_text(row.work, concern, now_ms=now_ms),
-        one_line(row.where),
-        "-" if task.status == "queued" else clock_text(taken_ms),
-        f"{used.requests:,}",
-        f"{used.input_tokens + used.output_tokens:,}",
-        f"{'' if used is task.usage else _WITH_BELOW}{price}" if (price := price_text(used)) else "-",
-        BETWEEN.join(left) if with_left else "",
-        "  " * row.depth + one_line(task.description),
+    return _Cells(
+        mark=state_mark(task.status, concern, elapsed_ms=taken_ms)[1],
+        id=one_line(row.short_id or task.id),
+        profile=fit(one_line(task.profile), _LONGEST),
+        state=task.status if row.work is None else state_text(row.work, concern, now_ms=now_ms),
+        process=one_line(row.where),
+        time="-" if task.status == "queued" else clock_text(taken_ms),
+        requests=f"{used.requests:,}",
+        tokens=f"{used.input_tokens + used.output_tokens:,}",
+        cost=f"{'' if used is task.usage else _WITH_BELOW}{price}" if (price := price_text(used)) else "-",
+        left=BETWEEN.join(left) if with_left else "",
+        task="  " * row.depth + one_line(task.description),
     )
