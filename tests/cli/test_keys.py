@@ -141,6 +141,18 @@ def test_a_frame_tells_the_keys_that_there_are() -> None:
     assert board.frame(80, 24).splitlines()[-1] == "  It cannot be resumed."
 
 
+def test_a_task_that_is_opened_is_shown_with_those_below_it_alone() -> None:
+    board = Board()
+    for task_id, parent in (("task_1", None), ("task_2", "task_1"), ("task_3", "task_2"), ("task_4", "task_1")):
+        task = queued_task(task_id, parent=parent, description=task_id)
+        board.notify(apply(task, RunStarted(prompt="p"), at_ms=1), RunStarted(prompt="p"))
+    board.selection.chosen, board.is_open = TaskId("task_2"), True
+    first, *others = [line.split(" · ") for line in board.frame(80, 24).splitlines() if "task_" in line]
+    assert first[1] == "task_2"
+    assert [line[0] for line in others] == ["    ! task_3"]
+    assert "stuck" not in "".join(first)
+
+
 def test_an_opened_task_says_what_is_left_after_what_others_have_spent_since() -> None:
     board, shares = Board(), StartBudget(id="start", budget=Budget(cost_usd=Decimal("0.50")))
     for number, cost in ((1, "0.40"), (2, "0.01")):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from functools import reduce
+from functools import partial, reduce
 
 import pytest
 from made_tasks import queued_task
 
+from ohm_subagents._views.screen import opened_lines
 from ohm_subagents.contract import (
     AnswerAwaited,
     Event,
@@ -58,6 +59,23 @@ def test_a_task_that_waits_says_for_how_many_and_what_is_amiss_with_them(events)
 
 def test_a_task_that_does_something_else_meanwhile_says_that() -> None:
     assert "Waits for" not in last_line(ToolStarted(call_id="1", tool="read"), at_ms=2_000)
+
+
+def test_an_opened_task_waits_as_in_the_list_and_those_below_it_are_shown_too() -> None:
+    tasks = [LiveTask(at_work("task_lead", STARTED)), *(LiveTask(one, depth=1) for one in children())]
+    draw = partial(opened_lines, tasks, now_ms=NOW_MS, width=60, theme=PLAIN)
+    title, _, _, waits, *rows = draw(height=24)
+    assert title.startswith("  ⠙ Finder · task_lead · 59s")
+    assert waits == "    ╰── Waits for 3 of 4 below: 1 asking, 1 stuck"
+    assert [row.split()[:2] for row in rows if "task_" in row] == [
+        ["?", "task_asks"],
+        ["!", "task_stuck"],
+        ["⠋", "task_works"],
+        ["✓", "task_done"],
+    ]
+    *tree, last = draw(height=6)
+    assert [line.split()[0] for line in tree] == ["⠙", "├──", "╰──", "?", "!"]
+    assert last == "  … 2 more: 1 running, 1 succeeded"
 
 
 def test_a_list_says_the_same_on_one_line() -> None:

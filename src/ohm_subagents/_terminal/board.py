@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -17,7 +18,7 @@ from ohm_subagents._terminal.terminal import is_terminal, prose_lines
 from ohm_subagents._views.call_waits import ended_waits
 from ohm_subagents._views.cells import wrapped
 from ohm_subagents._views.live_task import LiveTask, as_of_now, with_patience
-from ohm_subagents._views.screen import screen_lines, sum_line
+from ohm_subagents._views.screen import opened_lines, screen_lines, sum_line
 from ohm_subagents._views.spans import painted
 from ohm_subagents._views.theme import PLAIN
 from ohm_subagents._views.tree import SPINNER, SPINNER_FRAME_MS
@@ -185,23 +186,29 @@ class Board:
         if not tasks:
             return f"  {SPINNER[now_ms // SPINNER_FRAME_MS % len(SPINNER)]} Starting…"
         hint = self._hint(tasks, width)
-        if self.is_open:
-            opened = [as_of_now(one, tasks)._replace(depth=0) for one in tasks if one.task.id == self.selection.chosen]
-            tasks = opened or tasks
         tasks = [one._replace(is_answered_here=self.has_keys) for one in tasks]
-        lines = screen_lines(
-            tasks,
-            now_ms=now_ms,
-            width=width,
-            height=height - len(hint),
-            theme=self.theme,
-            chosen=self.selection.chosen if self.has_keys else None,
-        )
+        opened = self._opened(tasks) if self.is_open else []
+        write = partial(opened_lines, opened) if opened else partial(screen_lines, tasks, chosen=self._marked)
+        lines = write(now_ms=now_ms, width=width, height=height - len(hint), theme=self.theme)
+        tasks = opened or tasks
         shown, room = tasks[0].task, height - len(hint) - len(lines) - 1
         is_alone = self.is_open or (self.back is not None and len(tasks) == 1)
         if is_alone and shown.is_terminal and room > 0:
             lines += ["", *_answer((shown.output or shown.text)[:_ANSWER_CHARS], width)[:room]]
         return "\n".join([*lines, *hint])
+
+    @property
+    def _marked(self) -> str | None:
+        return self.selection.chosen if self.has_keys else None
+
+    def _opened(self, tasks: Sequence[LiveTask]) -> list[LiveTask]:
+        """Return the chosen one of these tasks, and then those below it."""
+        top = next((at for at, one in enumerate(tasks) if one.task.id == self.selection.chosen), None)
+        if top is None:
+            return []
+        depth = tasks[top].depth
+        below = takewhile(lambda one: one.depth > depth, tasks[top + 1 :])
+        return [as_of_now(one, tasks)._replace(depth=one.depth - depth) for one in (tasks[top], *below)]
 
     def _hint(self, tasks: Sequence[LiveTask], width: int) -> list[str]:
         """Return what is said below the tasks: a note, the keys, or without these how to answer the first that asks."""

@@ -80,10 +80,33 @@ def screen_lines(
         blocks |= _trees(trees, spare, room - sum(map(len, blocks.values())), chosen, draw)
     lines = [sum_line(tasks, now_ms=now_ms, width=max(MIN_WIDTH, width), theme=theme)]
     lines += [line for one in shown for line in blocks[one.task.id]]
-    if rest := [one for one in tasks if one.task.id not in blocks]:
-        told = ", ".join(text for _, text in _counted(rest, now_ms))
-        lines.append(painted([("dim", f"  {UPDATED} {len(rest)} more: {told}")], max(MIN_WIDTH, width), theme))
+    lines += _left_out([one for one in tasks if one.task.id not in blocks], now_ms, width, theme)
     return [*lines, *(painted([("dim", words)], max(MIN_WIDTH, width), theme) for words in rule)]
+
+
+def opened_lines(tasks: Sequence[LiveTask], *, now_ms: int, width: int, height: int, theme: Theme) -> list[str]:
+    """Draw a task that was opened as a tree of `height` lines at most, and those below it, which follow it, as rows.
+
+    Half of the lines are its own, and what the others leave.
+    """
+    top, *below = with_patience(tasks, now_ms=now_ms)
+    own = max(height - len(below), height // 2)
+    lines = task_block(top, now_ms=now_ms, width=width, height=own, theme=theme)
+    room = height - len(lines)
+    if not below or room < 1:
+        return lines
+    shown = _fitting(below, room, None, now_ms)
+    is_cut, is_mixed = len(shown) < len(below), len({one.task.assignment.profile for one in tasks}) > 1
+    write = partial(brief_blocks, shown, now_ms=now_ms, width=width, theme=theme, with_kind=is_mixed)
+    lines += [line for block in write(free=room - len(shown) - is_cut) for line in block]
+    return [*lines, *_left_out([one for one in below if one not in shown], now_ms, width, theme)]
+
+
+def _left_out(tasks: Sequence[LiveTask], now_ms: int, width: int, theme: Theme) -> list[str]:
+    """Return the line that counts the tasks there is no room for, if there are any."""
+    told = ", ".join(text for _, text in _counted(tasks, now_ms))
+    words = f"  {UPDATED} {len(tasks)} more: {told}"
+    return [painted([("dim", words)], max(MIN_WIDTH, width), theme)] if tasks else []
 
 
 def _by_id(tasks: Sequence[LiveTask], blocks: Sequence[list[str]]) -> dict[TaskId, list[str]]:
