@@ -4,6 +4,7 @@ from dataclasses import replace
 from decimal import Decimal
 from functools import reduce
 
+import pytest
 from made_tasks import queued_task
 
 from ohm_subagents.contract import (
@@ -25,7 +26,7 @@ from ohm_subagents.contract import (
     UsageAdded,
     apply,
 )
-from ohm_subagents.views import PLAIN, FleetRow, cells, fleet_lines
+from ohm_subagents.views import PLAIN, FleetRow, FleetSort, cells, fleet_lines
 
 
 def row(number, *, cost, tokens, began_ms):
@@ -102,7 +103,7 @@ def test_the_title_comes_last_and_the_state_is_told_in_words() -> None:
     request = Request(id="req_1", task_id=asking.id, session_id=asking.session_id, path=(asking.id,), profile="finder")
     asking = apply(asking, AnswerAwaited(request=request), at_ms=5_000)
     rows = [FleetRow(ListedTask.of(task), "pid 7", task) for task in (quiet, asking)]
-    first, second = fleet_lines(rows, sort="time", now_ms=70_000, width=200, height=9, theme=PLAIN)[2:]
+    second, first = fleet_lines(rows, sort="time", now_ms=70_000, width=200, height=9, theme=PLAIN)[2:]
     assert fleet_lines(rows, sort="time", now_ms=70_000, width=200, height=9, theme=PLAIN)[0] == (
         "2 tasks: 2 running (1 asking, 1 stuck) · sorted by time"
     )
@@ -169,13 +170,14 @@ def test_what_a_task_does_or_asks_is_below_it_where_lines_are_left() -> None:
 
     assert below(5) == []
     assert below(6) == ["╰ Asks: Should the next release be 2.4.1, which hides th…"]
-    assert below(8)[1:] == ["╰ Waits for read a.py", "╰ Asks: Should the next release be 2.4.1, which hides th…"]
-    assert below(20)[1:] == [
-        "╰ Waits for read a.py",
+    assert below(8)[:1] == ["╰ Asks: Should the next release be 2.4.1, which hides th…"]
+    assert below(8)[2:] == ["╰ Waits for read a.py"]
+    assert below(20)[:2] == [
         "╰ Asks: Should the next release be 2.4.1, which hides the",
         "break, or 3.0.0? (a / b) (req_1)",
     ]
-    assert "bash sleep 9" in below(20)[0]
+    assert below(20)[3:] == ["╰ Waits for read a.py"]
+    assert "bash sleep 9" in below(20)[2]
 
 
 def ended(task_id, *, parent=None, said="It is done.", outcome=None) -> FleetRow:
@@ -211,6 +213,70 @@ def test_what_is_told_of_a_queued_task_comes_after_all_else() -> None:
     rows = [FleetRow(ListedTask.of(queued_task("task_1", description="Look")), said="Put off."), ended("task_2")]
     lines = fleet_lines(rows, sort="time", now_ms=6_000, width=80, height=5, theme=PLAIN, with_work=True)
     assert [line.strip() for line in lines if "╰" in line] == ["╰ It is done."]
+
+
+def waiting(task_id) -> FleetRow:
+    return FleetRow(ListedTask.of(queued_task(task_id, description="Look")))
+
+
+def asks(task_id, *, parent=None) -> FleetRow:
+    request = Request(
+        id="req_1", task_id=TaskId(task_id), session_id="s", path=(task_id,), profile="p", kind="question", question="?"
+    )
+    return at_work(task_id, AnswerAwaited(request=request), parent=parent)
+
+
+CROWD = [
+    *(waiting(f"task_queued{number}") for number in range(8)),
+    ended("task_done"),
+    at_work("task_works"),
+    ended("task_broke", outcome=BROKEN, said="It broke."),
+    asks("task_asks"),
+]
+
+
+@pytest.mark.parametrize("sort", ["cost", "time", "tokens", "profile"])
+def test_what_needs_somebody_stands_first_and_what_waits_for_its_turn_behind_what_works(sort: FleetSort) -> None:
+    lines = fleet_lines(CROWD, sort=sort, now_ms=6_000, width=80, height=30, theme=PLAIN)[2:]
+    assert [line.split()[3] for line in lines] == ["asking", "running", "failed", *["queued"] * 8, "succeeded"]
+    late = fleet_lines([at_work("task_1"), asks("task_2")], sort=sort, now_ms=70_000, width=80, height=9, theme=PLAIN)
+    assert [line.split()[3] for line in late[2:]] == ["asking", "stuck"]
+
+
+def test_a_task_stands_where_what_is_below_it_needs_somebody() -> None:
+    rows = [at_work("task_1"), at_work("task_2"), at_work("task_3", parent=TaskId("task_2"))]
+    rows.append(asks("task_4", parent=TaskId("task_3")))
+    lines = fleet_lines(rows, sort="profile", now_ms=6_000, width=80, height=30, theme=PLAIN)[2:]
+    assert [line.split()[1] for line in lines] == ["task_2", "task_3", "task_4", "task_1"]
+
+
+def test_what_has_no_room_is_counted_in_words_and_what_asks_or_failed_keeps_its_words() -> None:
+    lines = [
+        line.strip()
+        for line in fleet_lines(CROWD, sort="time", now_ms=6_000, width=80, height=9, theme=PLAIN, with_work=True)
+    ]
+    assert [line.split()[1] for line in lines[2:] if "Look" in line] == [
+        "task_asks",
+        "task_works",
+        "task_broke",
+        "task_queued0",
+    ]
+    assert [line for line in lines[2:] if "Look" not in line] == [
+        "╰ Asks: ? (req_1)",
+        "╰ It broke.",
+        "… and 8 more: 7 queued, 1 succeeded",
+    ]
+
+
+def test_a_chosen_row_that_would_be_left_out_is_shown_with_those_around_it() -> None:
+    lines = fleet_lines(
+        CROWD, sort="time", now_ms=6_000, width=80, height=9, theme=PLAIN, with_work=True, chosen="task_queued4"
+    )
+    assert [line.split()[2] for line in lines if line.startswith("▸")] == ["task_queued4"]
+    assert [line.strip() for line in lines if "more" in line] == [
+        "… 6 more above",
+        "… and 3 more: 2 queued, 1 succeeded",
+    ]
 
 
 def test_the_sums_lose_what_nobody_has_to_look_at_and_no_number_is_cut() -> None:
@@ -261,7 +327,7 @@ def test_a_screen_is_never_left_and_what_has_no_room_is_counted() -> None:
     for width in (20, 60, 80):
         assert all(cells(line) <= width and "\x1b" not in line for line in drawn("cost", width=width))
     assert len(drawn("cost", height=4)) == 4
-    assert drawn("cost", height=4)[-1] == "… and 2 more"
+    assert drawn("cost", height=4)[-1] == "… and 2 more: 2 running"
 
 
 def test_where_nothing_runs_a_sentence_says_so() -> None:

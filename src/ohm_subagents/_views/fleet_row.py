@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, get_args
 
+from ohm_subagents._views.live_task import patient_tasks
 from ohm_subagents._views.task_texts import elapsed_ms
 from ohm_subagents._views.tree_order import in_tree
+from ohm_subagents._views.work_facts import concern_of
 from ohm_subagents.contract.listed_task import ListedTask  # noqa: TC001  the types of a public record are read at run time
 from ohm_subagents.contract.task import Task  # noqa: TC001  likewise
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from ohm_subagents._views.work_facts import Concern
     from ohm_subagents.contract.ids import TaskId
+    from ohm_subagents.contract.task import Status
 
+State: TypeAlias = "Concern | Status"
+"""The status of a task, or why it needs somebody."""
 FleetSort = Literal["cost", "time", "tokens", "profile"]
 FLEET_SORTS: Final[tuple[FleetSort, ...]] = get_args(FleetSort)
+_SIDE_BY_SIDE: Final = ("asking", "stuck", "running", "failed", "queued", "cancelled", "succeeded")
+"""The first ones stand first, and are shown where there is not room for all.
+
+Not as `need_rank` has it: what works is in sight before what has failed, which stays as it is, and what waits for its
+turn before what has ended well.
+"""
 
 
 class FleetRow(NamedTuple):
@@ -38,25 +50,40 @@ class FleetRow(NamedTuple):
 def fleet_order(rows: Sequence[FleetRow], *, sort: FleetSort, now_ms: int) -> list[FleetRow]:
     """Return rows in the order in which `fleet_lines` draws them, each with its depth.
 
-    A task stands below the one that has started it. Side by side those that go on, or of which something below goes
-    on, are first, and then they are sorted.
+    A task stands below the one that has started it. Side by side those that need somebody are first, or of which
+    something below does, then those that run, and what has settled last; alike ones are sorted.
     """
-    going = _going(rows)
-    side_by_side = sorted(rows, key=lambda row: (row.task.id not in going, _key(row, sort, now_ms)))
+    ranks = fleet_ranks(rows, fleet_states(rows, now_ms=now_ms))
+    side_by_side = sorted(rows, key=lambda row: (ranks[row.task.id], _key(row, sort, now_ms)))
     tree = in_tree(side_by_side, lambda row: (row.task.id, row.task.parent))
     return [row._replace(depth=depth) for depth, row in tree]
 
 
-def _going(rows: Sequence[FleetRow]) -> set[TaskId | None]:
-    """Return the ids of the tasks that have not settled, and of all above them."""
+def fleet_states(rows: Sequence[FleetRow], *, now_ms: int) -> dict[TaskId, State]:
+    """Return the status of each task, or why it needs somebody; one that waits for one of its own is never stuck."""
+    patient = patient_tasks(row.task for row in rows)
+    return {
+        row.task.id: (row.work and concern_of(row.work, now_ms=now_ms, is_patient=row.task.id in patient))
+        or row.task.status
+        for row in rows
+    }
+
+
+def fleet_ranks(rows: Sequence[FleetRow], states: Mapping[TaskId, State]) -> dict[TaskId, int]:
+    """Return the place of each task by its state, or by the first one of those below it."""
     parents = {row.task.id: row.task.parent for row in rows}
-    going: set[TaskId | None] = {None}
+    ranks = {row.task.id: rank_of(states[row.task.id]) for row in rows}
     for row in rows:
-        above = None if row.task.is_terminal else row.task.id
-        while above not in going:
-            going.add(above)
-            above = None if above is None else parents.get(above)
-    return going
+        rank, above = ranks[row.task.id], row.task.parent
+        while above is not None and ranks.get(above, rank) > rank:
+            ranks[above] = rank
+            above = parents[above]
+    return ranks
+
+
+def rank_of(state: State) -> int:
+    """Return the place of a state: the lower it is, the more somebody has to look at it."""
+    return _SIDE_BY_SIDE.index(state)
 
 
 def _key(row: FleetRow, sort: FleetSort, now_ms: int) -> tuple[float, str]:

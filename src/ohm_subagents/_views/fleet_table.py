@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ohm_subagents._views.account import price_text, remaining_parts
 from ohm_subagents._views.cells import cells, fit, one_line
-from ohm_subagents._views.fleet_row import fleet_order
+from ohm_subagents._views.fleet_room import in_sight
+from ohm_subagents._views.fleet_row import fleet_order, fleet_states
 from ohm_subagents._views.fleet_work import work_lines
 from ohm_subagents._views.live_task import patient_tasks
 from ohm_subagents._views.quantities import clock_text, cost_text, counted
@@ -25,7 +26,7 @@ from ohm_subagents.contract.usage import NOTHING_USED
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence
 
-    from ohm_subagents._views.fleet_row import FleetRow, FleetSort
+    from ohm_subagents._views.fleet_row import FleetRow, FleetSort, State
     from ohm_subagents._views.spans import Span
     from ohm_subagents._views.theme import Theme
     from ohm_subagents.contract.ids import TaskId
@@ -41,7 +42,6 @@ _LEAST_TITLE: Final = 24
 _GAP: Final = 2
 _HUNG: Final = 3
 """Cells from the mark of a row to its id."""
-_LEAST_ROWS: Final = 3
 _MARGIN, _CHOSEN = "  ", "▸ "
 _CALM: Final[tuple[Status, ...]] = ("cancelled", "queued", "succeeded")
 """Nobody has to look at these."""
@@ -94,7 +94,8 @@ def fleet_lines(
     """Draw a line of sums, one of heads, and one for each task, in at most `height` lines of `width` cells.
 
     Tasks that another one has started stand below it, indented, and are sorted among themselves (`fleet_order`).
-    What a task used is that of its whole tree; the sums count each tree once, with those of its tasks that have ended.
+    Where there is no room for all, those that need nobody are left out first, and the last line counts them. What a
+    task used is that of its whole tree; the sums count each tree once, with those of its tasks that have ended.
     Where titles have no room, other columns give theirs: first requests, processes, what is left and tokens, then
     profiles, and for how long a task is stuck. No number is cut. `with_work` tells below each task what it does or
     asks, or how it ended, where lines are left for that. `chosen` is the id of the task that is marked, and in sight;
@@ -106,42 +107,29 @@ def fleet_lines(
         said = painted([("dim", "Nothing waits or runs. What has ended is in: ohm tasks")], width, theme)
         return [sums, said][: max(1, height)]
     ordered = fleet_order(rows, sort=sort, now_ms=now_ms)
-    at = next((at for at, row in enumerate(ordered) if row.task.id == chosen), 0)
-    start, end = _in_sight(len(ordered), max(0, height - 2), at)
-    shown, margin = ordered[start:end], "" if chosen is None else _MARGIN
+    room, states = max(0, height - 2), fleet_states(rows, now_ms=now_ms)
+    sight = in_sight(ordered, states, room=room, chosen=chosen, with_work=with_work)
+    shown, margin = sight.shown, "" if chosen is None else _MARGIN
     patient = patient_tasks(row.task for row in rows)
     written = [_written(row, now_ms, patient, with_left=row.task.parent not in ids) for row in shown]
     heads, *table = _fitting([_HEADS, *written], width - len(margin))
-    spare = height - 2 - len(ordered) if with_work else 0
+    spare = room - sight.lines if with_work else 0
     hung = len(margin) + _HUNG
     told = work_lines(
         shown, rows, patient, spare=spare, now_ms=now_ms, width=width, margin=hung, has_keys=chosen is not None
     )
     lines = [sums, painted([("muted", margin + "  ".join(heads))], width, theme)]
-    lines += [painted([("dim", f"{margin}… {start} more above")], width, theme)] if start else []
+    lines += [painted([("dim", f"{margin}… {sight.above} more above")], width, theme)] if sight.above else []
     for (mark, *others), row in zip(table, shown, strict=True):
         is_amiss, is_over = mark in CONCERN_MARKS.values(), row.task.is_terminal
         head: list[Span] = [("accent", _CHOSEN if row.task.id == chosen else margin)]
         head.append(("warning" if is_amiss else STATUS_TOKENS[row.task.status], mark))
         lines.append(painted([*head, ("dim" if is_over else "", "  ".join(["", *others]))], width, theme))
         lines += [painted(spans, width, theme) for spans in told.get(row.task.id, [])]
-    if end < len(ordered):
-        lines.append(painted([("dim", f"{margin}… and {len(ordered) - end} more")], width, theme))
+    if sight.rest:
+        counts = ", ".join(_counted(sight.rest, states))
+        lines.append(painted([("dim", f"{margin}… and {len(sight.rest)} more: {counts}")], width, theme))
     return lines[: max(1, height)]
-
-
-def _in_sight(total: int, room: int, chosen: int) -> tuple[int, int]:
-    """Return the first row that is shown, and the one behind the last: a line each counts those before and after."""
-    if total <= room:
-        return 0, total
-    if room < _LEAST_ROWS:
-        return (chosen, chosen + 1) if room else (0, 0)
-    if chosen < room - 1:
-        return 0, room - 1
-    if chosen > total - room:
-        return total - room + 1, total
-    start = chosen - (room - 2) // 2
-    return start, start + room - 2
 
 
 def _sums(rows: Sequence[FleetRow], ids: Container[TaskId | None], sort: FleetSort, now_ms: int, width: int) -> str:
@@ -150,15 +138,9 @@ def _sums(rows: Sequence[FleetRow], ids: Container[TaskId | None], sort: FleetSo
     Where there is no room, the order goes first, then what the cost counts, then the numbers of those that nobody has
     to look at. No number is cut.
     """
-    patient = patient_tasks(row.task for row in rows)
-    works = [(row.work, row.task.id in patient) for row in rows if row.work is not None]
-    found = (concern_of(work, now_ms=now_ms, is_patient=is_patient) for work, is_patient in works)
-    amiss = amiss_text(Counter(found))
+    states = _counted(rows, fleet_states(rows, now_ms=now_ms))
     used = sum((row.task.tree_usage for row in rows if row.task.parent not in ids), NOTHING_USED)
     counts = Counter(row.task.status for row in rows)
-    states = [f"{counts[status]} {status}" for status in _STATUSES if counts[status]]
-    if amiss:
-        states[0] += f" ({amiss})"
     first, calm = counted(len(rows), "task"), sum(counts[status] > 0 for status in _CALM)
     cost = "" if used.cost_usd is None else f"{BETWEEN}{cost_text(used.cost_usd)}"
     of_all = " with all below" if cost else ""
@@ -167,6 +149,14 @@ def _sums(rows: Sequence[FleetRow], ids: Container[TaskId | None], sort: FleetSo
     shorter = [f"{first}: {', '.join(states[:-spared])}{cost}" for spared in range(1, calm + 1) if states[:-spared]]
     lines = [*(whole + ending for ending in endings), *shorter]
     return next((line for line in lines if cells(line) <= width), lines[-1])
+
+
+def _counted(rows: Sequence[FleetRow], states: Mapping[TaskId, State]) -> list[str]:
+    """Return how many tasks there are of each status; of those that run, how many ask or are stuck."""
+    counts = Counter(row.task.status for row in rows)
+    amiss = amiss_text(Counter(states[row.task.id] for row in rows))
+    told = [f"{counts[status]} {status}" for status in _STATUSES if counts[status]]
+    return [f"{told[0]} ({amiss})", *told[1:]] if amiss else told
 
 
 def _fitting(table: Sequence[_Cells], width: int) -> list[list[str]]:
