@@ -1,4 +1,7 @@
-"""Tasks without room are removed, many at a time, when no flush waits."""
+"""Tasks without room are removed, many at a time: behind the flushes of a batch, which do not wait for it.
+
+Before them only where a flush has to see it: a change of the policy, and more tasks than reasons may be remembered.
+"""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def settle(connection: sqlite3.Connection, task: Task) -> None:
     )
 
 
-def remove(connection: sqlite3.Connection, task_ids: Iterable[TaskId], now_ms: int) -> None:
+def remove_or_hide(connection: sqlite3.Connection, task_ids: Iterable[TaskId], now_ms: int) -> None:
     """Remove tasks; those for which a consumer waits are hidden instead.
 
     Of many in one statement: each keeps a copy of what it changes, until it is certain that it does not fail.

@@ -112,12 +112,12 @@ def remove_old(
 
     Return what was removed or hidden, and True if that was all.
     """
-    _remove(connection, leaving, leaving.__getitem__, now_ms)
+    _make_room(connection, leaving, leaving.__getitem__, now_ms)
     expired = _expire(connection, policy, now_ms)
     recount(connection)
     over, room = max(0, count_shown(connection) - policy.max_entries), STEP - len(expired)
     oldest = [task_id for task_id, _ in ends(connection, min(over, room))]
-    _remove(connection, oldest, lambda _: evicted_reason(policy), now_ms)
+    _make_room(connection, oldest, lambda _: evicted_reason(policy), now_ms)
     hidden, is_all_hidden = _remove_expired(connection, policy, now_ms)
     connection.execute(
         "DELETE FROM tombstones WHERE seq IN (SELECT seq FROM tombstones ORDER BY seq LIMIT ?)",
@@ -172,14 +172,16 @@ def ends(connection: sqlite3.Connection, number: int, *, skipped: int = 0) -> li
     return connection.execute(f"SELECT id, ended_ms {_OLDEST} OFFSET ?", (number, skipped)).fetchall()
 
 
-def _remove(
+def _make_room(
     connection: sqlite3.Connection, task_ids: Iterable[TaskId], why: Callable[[TaskId], str], now_ms: int
 ) -> None:
+    """Remove tasks, or hide those for which a consumer waits, and remember why they are gone."""
     _bury(connection, task_ids, why)
-    outbox_rows.remove(connection, task_ids, now_ms)
+    outbox_rows.remove_or_hide(connection, task_ids, now_ms)
 
 
 def _bury(connection: sqlite3.Connection, task_ids: Iterable[TaskId], why: Callable[[TaskId], str]) -> None:
+    """Remember why tasks are gone."""
     connection.executemany(  # REPLACE would not fire the trigger that counts
         "INSERT INTO tombstones (id, why) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET why = excluded.why",
         [(each, why(each)) for each in task_ids],
