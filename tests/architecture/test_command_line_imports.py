@@ -67,7 +67,7 @@ UNUSED = {
     "ohm_subagents._views.live_tree",
     "ohm_subagents._terminal.board",
     "ohm_subagents._terminal.keys",
-    "ohm_subagents.stores.sqlite.former",
+    "ohm_subagents.stores.sqlite.version_3",
     "ohm_subagents.suites.delegate.agents",
     "ohm_subagents.suites.delegate.suite",
     "ohm_subagents.suites.single.suite",

@@ -380,16 +380,16 @@ def free(connection):
 async def test_what_could_not_be_written_into_the_new_file_is_not_told_as_kept(
     registry, clock, tmp_path, monkeypatch, trouble
 ):
-    def copied_in_trouble(kept, connection, **options):
+    def copy_in_trouble(kept, connection, **options):
         trouble(connection)
         try:
-            return salvage.copied(kept, connection, **options)
+            return salvage.copy_survivors(kept, connection, **options)
         finally:
             free(connection)
 
     await filled(tmp_path, clock)
     (tmp_path / f"{FILE}.damaged").touch()
-    monkeypatch.setattr(opening, "copied", copied_in_trouble)
+    monkeypatch.setattr(opening, "copy_survivors", copy_in_trouble)
     async with registry() as store:
         (kept,) = tmp_path.glob(f"{FILE}.corrupt-*")
         (told,) = (each.message for each in store.diagnostics if "corrupt-" in each.message)

@@ -19,7 +19,7 @@ from ohm_subagents.contract import Ok
 from ohm_subagents.store import ListedTask, TaskQuery
 
 pytestmark = pytest.mark.anyio
-FORMER = Path(__file__).with_name("registry_version_3")
+VERSION_3 = Path(__file__).with_name("registry_version_3")
 VERSION_4 = Path(__file__).with_name("registry_version_4")
 FILE = "ohm.subagents.tasks.sqlite3"
 TOO_FAST = "task_fast"
@@ -38,7 +38,7 @@ def clock():
 
 @pytest.fixture
 def folder(tmp_path):
-    shutil.copytree(FORMER, tmp_path / "registry")
+    shutil.copytree(VERSION_3, tmp_path / "registry")
     return tmp_path / "registry"
 
 
@@ -48,7 +48,7 @@ def with_log(tmp_path):
     return tmp_path / "with_log"
 
 
-def expected(version=FORMER):
+def expected(version=VERSION_3):
     """Return the exported tasks, with what fields that are newer than the version have for its events and runs."""
     lines = (json.loads(line) for line in (version / "export.jsonl").read_text().splitlines())
     found = {line["task_id"]: line for line in lines if line["task_id"] != "task_damaged"}

@@ -78,7 +78,7 @@ def opened(request: StoreRequest) -> PostgresStore | None:
             writing.drop()
             return None
         migrate(writing.connection)
-        owner = owners.reader() if request.is_reader else owners.registered(writing.connection)
+        owner = owners.reader() if request.is_reader else owners.register(writing.connection)
         store = PostgresStore(request, owner, reading=reading, writing=writing)
         store.begin()
     except (OSError, psycopg.Error) as exc:

@@ -39,7 +39,7 @@ def reader() -> Owner:
     return Owner(id=NOBODY, first_sequence=1, process=Process.current())
 
 
-def registered(connection: Connection) -> Owner:
+def register(connection: Connection) -> Owner:
     """Add an owner."""
     here = Process.current()
     with connection.transaction():

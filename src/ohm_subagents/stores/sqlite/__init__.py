@@ -1,9 +1,9 @@
 """The store `sqlite`, the default: a file that several processes share. Its code is loaded when it is opened.
 
 `store.SqliteStore` is the store, `opening.open_sqlite` opens the file however it was left, `writer.Writer` writes,
-`reader.Reader` and `loader.Loader` read; `eviction.Eviction` removes tasks,
-`migration.migrate` brings a file of an earlier version up to date, `salvage.copied` saves what can be read of a damaged
-one, `damage.is_damage` tells such a file, `owners.Owner` is a process that shares the file.
+`reader.Reader` and `loader.Loader` read; `eviction.Eviction` removes tasks, `migration.migrate` brings a file of an
+earlier version up to date, `damage.is_damage` tells a damaged one, `salvage.copy_survivors` saves what can be read of
+it, `owners.Owner` is a process that shares the file.
 """
 
 from __future__ import annotations

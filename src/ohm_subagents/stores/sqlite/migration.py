@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from ohm_subagents.stores.sqlite.former import FormerRow
+    from ohm_subagents.stores.sqlite.version_3 import Version3Row
 
 WITH_A_LOG: Final = 4
 """The first version with a log for each task."""
@@ -74,7 +74,7 @@ def migrate(connection: sqlite3.Connection, directory: Path) -> tuple[str, ...]:
     """
     if version(connection) == VERSION:
         return ()
-    former: list[FormerRow] = []
+    version_3_rows: list[Version3Row] = []
     messages: list[str] = []
     with transaction(connection):
         found = version(connection)  # another process may have been faster
@@ -89,13 +89,13 @@ def migrate(connection: sqlite3.Connection, directory: Path) -> tuple[str, ...]:
         elif WITH_A_LOG <= found < VERSION:
             messages = _bring_up_to_date(connection, found)
         elif found < WITH_A_LOG:
-            former = _set_former_aside(connection, found)
-            messages = _copied(connection, former, directory)
+            version_3_rows = _set_version_3_aside(connection, found)
+            messages = _copy_version_3(connection, version_3_rows, directory)
             for table in _TABLES:
-                connection.execute(f"DROP TABLE former_{table}")
-    if former:
+                connection.execute(f"DROP TABLE version_3_{table}")
+    if version_3_rows:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # what is removed now must be safe there
-        for row in former:
+        for row in version_3_rows:
             _remove_files(directory, str(row.id))
         with suppress(OSError):
             directory.rmdir()
@@ -112,8 +112,8 @@ def _bring_up_to_date(connection: sqlite3.Connection, found: int) -> list[str]:
     return [f"{lost} answer(s) to requests are damaged and left out: give them again."] if lost else []
 
 
-def _set_former_aside(connection: sqlite3.Connection, found: int) -> list[FormerRow]:
-    from ohm_subagents.stores.sqlite.former import FormerRow  # noqa: PLC0415  few have such a file
+def _set_version_3_aside(connection: sqlite3.Connection, found: int) -> list[Version3Row]:
+    from ohm_subagents.stores.sqlite.version_3 import Version3Row  # noqa: PLC0415  few have such a file
 
     for statements in _UPGRADES[found:]:
         for statement in statements:
@@ -123,20 +123,20 @@ def _set_former_aside(connection: sqlite3.Connection, found: int) -> list[Former
         if not name.startswith("sqlite_"):
             connection.execute(f"DROP {kind} {name}")
     for table in _TABLES:
-        connection.execute(f"ALTER TABLE {table} RENAME TO former_{table}")
+        connection.execute(f"ALTER TABLE {table} RENAME TO version_3_{table}")
     create(connection)
-    connection.execute("INSERT INTO owners SELECT * FROM former_owners")
-    connection.execute("INSERT INTO tombstones SELECT * FROM former_gone")
-    connection.execute("INSERT INTO meta SELECT * FROM former_facts")
+    connection.execute("INSERT INTO owners SELECT * FROM version_3_owners")
+    connection.execute("INSERT INTO tombstones SELECT * FROM version_3_gone")
+    connection.execute("INSERT INTO meta SELECT * FROM version_3_facts")
     (numbers,) = connection.execute("SELECT max(seq) FROM sqlite_sequence WHERE name LIKE '%owners'").fetchone()
     if numbers is not None:
         go_on_behind(connection, numbers)
     tolerant(connection)
     try:
-        found_rows = connection.execute(f"SELECT {_COLUMNS} FROM former_tasks ORDER BY seq").fetchall()  # noqa: S608  names of ours
-        state = _STATE.format("former_")
+        found_rows = connection.execute(f"SELECT {_COLUMNS} FROM version_3_tasks ORDER BY seq").fetchall()  # noqa: S608  names of ours
+        state = _STATE.format("version_3_")
         return [
-            FormerRow._make((*row, *(connection.execute(state, (row[1],)).fetchone() or (None, None))))
+            Version3Row._make((*row, *(connection.execute(state, (row[1],)).fetchone() or (None, None))))
             for row in found_rows
         ]
     finally:
@@ -149,22 +149,22 @@ def go_on_behind(connection: sqlite3.Connection, owner: int) -> None:
     connection.execute("DELETE FROM owners WHERE id = ? AND pid = 0", (owner,))
 
 
-def former_survivors(connection: sqlite3.Connection) -> Iterator[FormerRow]:
+def version_3_survivors(connection: sqlite3.Connection) -> Iterator[Version3Row]:
     """Yield every row that can be read of a damaged file of version 3."""
-    from ohm_subagents.stores.sqlite.former import FormerRow  # noqa: PLC0415  few have such a file
+    from ohm_subagents.stores.sqlite.version_3 import Version3Row  # noqa: PLC0415  few have such a file
 
     for row in numbered(connection, f"SELECT {_COLUMNS} FROM tasks NOT INDEXED", "seq"):  # noqa: S608  names of ours
         try:
             state = connection.execute(_STATE.format(""), (row[1],)).fetchone()
         except (sqlite3.Error, UnicodeEncodeError):
             state = None
-        yield FormerRow._make((*row, *(state or (None, None))))
+        yield Version3Row._make((*row, *(state or (None, None))))
 
 
-def _copied(connection: sqlite3.Connection, former: Iterable[FormerRow], directory: Path) -> list[str]:
+def _copy_version_3(connection: sqlite3.Connection, found: Iterable[Version3Row], directory: Path) -> list[str]:
     messages: list[str] = []
-    for row in former:
-        match copied_row(connection, row, directory):
+    for row in found:
+        match copy_version_3_row(connection, row, directory):
             case Ok():
                 pass
             case Err(wrong):
@@ -173,11 +173,11 @@ def _copied(connection: sqlite3.Connection, former: Iterable[FormerRow], directo
     return messages
 
 
-def copied_row(connection: sqlite3.Connection, row: FormerRow, directory: Path) -> Result[None, str]:
+def copy_version_3_row(connection: sqlite3.Connection, row: Version3Row, directory: Path) -> Result[None, str]:
     """Write a task of version 3 into tables of today, or say why it cannot be read."""
-    from ohm_subagents.stores.sqlite.former import former_task  # noqa: PLC0415  few have such a file
+    from ohm_subagents.stores.sqlite.version_3 import version_3_task  # noqa: PLC0415  few have such a file
 
-    match former_task(row, directory):
+    match version_3_task(row, directory):
         case Err() as unreadable:
             return unreadable
         case Ok((task, events)):

@@ -14,7 +14,7 @@ from ohm_subagents.stores.sqlite.damage import is_damage
 from ohm_subagents.stores.sqlite.migration import migrate
 from ohm_subagents.stores.sqlite.owners import is_in_use
 from ohm_subagents.stores.sqlite.place import make_private, network_file_system, touch_private
-from ohm_subagents.stores.sqlite.salvage import copied, is_sound, set_aside
+from ohm_subagents.stores.sqlite.salvage import copy_survivors, is_sound, set_aside
 from ohm_subagents.stores.sqlite.schema import UNREADABLE, UnusableVersionError, choose_journal, connect
 from ohm_subagents.stores.sqlite.store import FILE, FOLDER, SqliteStore
 
@@ -68,9 +68,9 @@ async def _before_there_is_a_file(request: StoreRequest) -> AsyncGenerator[Store
     """Yield what the file would begin with: the predecessor, or nothing."""
     async with AsyncExitStack() as stack:
         if request.predecessor is not None:
-            former = await stack.enter_async_context(request.predecessor())
-            if former.count() or former.diagnostics:
-                yield former
+            predecessor = await stack.enter_async_context(request.predecessor())
+            if predecessor.count() or predecessor.diagnostics:
+                yield predecessor
                 return
         yield MemoryStore(request.clock, request.policy, place=str(request.directory / FILE))
 
@@ -79,38 +79,40 @@ def _is_there(file: Path) -> bool:
     return os.path.exists(file)
 
 
-def open_database(request: StoreRequest, fault_point: Callable[[str], None], former: int | None = None) -> SqliteStore:
+def open_database(
+    request: StoreRequest, fault_point: Callable[[str], None], closed_owner: int | None = None
+) -> SqliteStore:
     """Return the store in a directory, not begun yet; a damaged file is kept beside one with what can be read of it.
 
-    Unless this is a reader, or a living process works with the file, which `former` does no more: then what can be
-    read is read from where it is. Raises OSError where that is nothing.
+    Unless this is a reader, or a living process works with the file, which `closed_owner` does no more: then what can
+    be read is read from where it is. Raises OSError where that is nothing.
     """
     make_private(request.directory)
     try:
-        return _opened(request, fault_point, former)
+        return _open(request, fault_point, closed_owner)
     except _DamagedError as exc:
         if request.is_reader:
             left = f"it is damaged ({exc}); the next program that runs a task there saves what can be read of it"
             raise OSError(left) from exc
         kept = set_aside(request.directory / FILE, request.clock())
-    return _opened(request, fault_point, former, kept)
+    return _open(request, fault_point, closed_owner, kept)
 
 
-def _opened(
-    request: StoreRequest, fault_point: Callable[[str], None], former: int | None, kept: Path | None = None
+def _open(
+    request: StoreRequest, fault_point: Callable[[str], None], closed_owner: int | None, kept: Path | None = None
 ) -> SqliteStore:
     """Return the store, with what can be read of the damaged file `kept`. Raises `_DamagedError`."""
     file, folder = request.directory / FILE, request.directory / FOLDER
     network = network_file_system(request.directory)
-    writing = _connected(file)
+    writing = _connect(file)
     try:
         choose_journal(writing, sync=request.sync, is_shared_by_network=network is not None)
         messages = [*migrate(writing, folder)]
         sound = is_sound(file, writing)
-        if sound is False and not request.is_reader and not is_in_use(writing, former=former):
+        if sound is False and not request.is_reader and not is_in_use(writing, closed_owner=closed_owner):
             raise _DamagedError  # noqa: TRY301  what follows is for both
         if kept is not None:
-            messages.append(copied(kept, writing, folder=folder, mark=_IMPORTED))
+            messages.append(copy_survivors(kept, writing, folder=folder, mark=_IMPORTED))
         store = SqliteStore(
             request,
             file=file,
@@ -119,7 +121,7 @@ def _opened(
             fault_point=fault_point,
             is_sound=sound,
             is_local=network is None,
-            made_anew=lambda former: _made_anew(request, fault_point, former),
+            make_anew=lambda closed_owner: _make_anew(request, fault_point, closed_owner),
         )
     except BaseException as exc:
         has_damage = isinstance(exc, UNREADABLE) and is_damage(exc, writing)
@@ -134,13 +136,13 @@ def _opened(
     return store
 
 
-def _made_anew(request: StoreRequest, fault_point: Callable[[str], None], former: int) -> SqliteStore:
-    store = open_database(request, fault_point, former)
+def _make_anew(request: StoreRequest, fault_point: Callable[[str], None], closed_owner: int) -> SqliteStore:
+    store = open_database(request, fault_point, closed_owner)
     store.begin()
     return store
 
 
-def _connected(file: Path) -> sqlite3.Connection:
+def _connect(file: Path) -> sqlite3.Connection:
     if os.path.exists(file) and not (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)):
         raise PermissionError("it may not be written")
     touch_private(file)
@@ -153,14 +155,14 @@ async def _take_in(store: SqliteStore, request: StoreRequest) -> None:
         return
     async with AsyncExitStack() as stack:
         try:
-            former = await stack.enter_async_context(request.predecessor())
+            predecessor = await stack.enter_async_context(request.predecessor())
         except OSError as exc:
             store.note(f"No task was imported: {exc}.")
             return
-        tasks = [task for task in former.tasks() if task.is_terminal]
+        tasks = [task for task in predecessor.tasks() if task.is_terminal]
         for task in tasks:
             store.take_in(task)
-        if tasks or former.diagnostics:
-            store.note(f"Imported {len(tasks)} task(s) from '{former.place}'.", "info")
-        for diagnostic in former.diagnostics:
+        if tasks or predecessor.diagnostics:
+            store.note(f"Imported {len(tasks)} task(s) from '{predecessor.place}'.", "info")
+        for diagnostic in predecessor.diagnostics:
             store.note(diagnostic.message)

@@ -40,13 +40,13 @@ def is_alive(pid: int, started: str, boot: str, namespace: str, heartbeat_ms: in
     return process.is_running() if process.is_seen_here else wall_clock_ms() - heartbeat_ms < SILENT_MS
 
 
-def is_in_use(connection: sqlite3.Connection, *, former: int | None = None) -> bool:
-    """Return True if a living process works with the file; `former` is an owner that does so no more."""
+def is_in_use(connection: sqlite3.Connection, *, closed_owner: int | None = None) -> bool:
+    """Return True if a living process works with the file; `closed_owner` does so no more."""
     owners = connection.execute("SELECT id, pid, started, boot, namespace, heartbeat_ms FROM owners").fetchall()
-    return any(is_alive(*process) for owner, *process in owners if owner != former)
+    return any(is_alive(*process) for owner, *process in owners if owner != closed_owner)
 
 
-def registered(connection: sqlite3.Connection) -> Owner:
+def register(connection: sqlite3.Connection) -> Owner:
     """Add an owner, in a slot that no living one has. Dead ones are removed, which is how others know they are dead."""
     with transaction(connection):
         owners = connection.execute("SELECT pid, started, boot, namespace, heartbeat_ms, id, slot FROM owners")

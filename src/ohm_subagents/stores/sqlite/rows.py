@@ -83,10 +83,10 @@ def _add_chunk(connection: sqlite3.Connection, seq: int, n: int, lines: bytes) -
     connection.execute("INSERT INTO events (task, n, lines, checksum) VALUES (?, ?, ?, ?)", values)
 
 
-def update(connection: sqlite3.Connection, task: Task, owner: int, *, former: int | None = None) -> bool:
-    """Bring the index up to date; False if the task does not belong to `former` (or `owner`) any more."""
+def update(connection: sqlite3.Connection, task: Task, owner: int, *, dead_owner: int | None = None) -> bool:
+    """Bring the index up to date; False if the task does not belong to `dead_owner` (or `owner`) any more."""
     columns = index_columns(task, owner)
-    whose = owner if former is None else former
+    whose = owner if dead_owner is None else dead_owner
     values = (owner, task.status, task.ended_ms, columns[-1], row_checksum(*columns), task.id, whose)
     return connection.execute(_UPDATE, values).rowcount == 1
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents.contract.result import Ok
 from ohm_subagents.stores.sqlite import outbox_rows, rows
-from ohm_subagents.stores.sqlite.migration import WITH_A_LOG, copied_row, former_survivors, go_on_behind
+from ohm_subagents.stores.sqlite.migration import WITH_A_LOG, copy_version_3_row, go_on_behind, version_3_survivors
 from ohm_subagents.stores.sqlite.place import damage_mark
 from ohm_subagents.stores.sqlite.reader import survivors, tolerant
 from ohm_subagents.stores.sqlite.schema import UNREADABLE, connect, transaction, version
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from ohm_subagents.stores.sqlite.former import FormerRow
     from ohm_subagents.stores.sqlite.stored import StoredTask
+    from ohm_subagents.stores.sqlite.version_3 import Version3Row
 
 _SIDES: Final = ("", "-wal", "-shm", "-journal")
 _CHECKED: Final = 500
@@ -57,7 +57,7 @@ def set_aside(file: Path, now_ms: int) -> Path:
     return kept
 
 
-def copied(kept: Path, connection: sqlite3.Connection, *, folder: Path, mark: str) -> str:
+def copy_survivors(kept: Path, connection: sqlite3.Connection, *, folder: Path, mark: str) -> str:
     """Write what can be read of a damaged file into a new one, with `mark`; return a sentence for the user."""
     found = f"Recovered corrupt task registry: {kept}"
     try:
@@ -67,7 +67,7 @@ def copied(kept: Path, connection: sqlite3.Connection, *, folder: Path, mark: st
     with closing(damaged):
         try:
             with transaction(connection):
-                saved, lost = _copied(damaged, connection, folder, mark)
+                saved, lost = _copy_all(damaged, connection, folder, mark)
         except sqlite3.Error as error:  # all or nothing: what was saved is not
             return f"{found}. Kept no task, since the new registry could not be written: {error}."
     if not saved:
@@ -77,21 +77,23 @@ def copied(kept: Path, connection: sqlite3.Connection, *, folder: Path, mark: st
     return f"{found}. Kept {len(saved)} task(s). Left out {len(left_out)}{names}."
 
 
-def _copied(
+def _copy_all(
     damaged: sqlite3.Connection, connection: sqlite3.Connection, folder: Path, mark: str
 ) -> tuple[set[str], set[str]]:
     """Return the ids of what was copied, and of everything that was there. Raises only where it cannot be written."""
     saved: set[str] = set()
     found = {str(each) for (each,) in _found(damaged, "SELECT id FROM tasks INDEXED BY sqlite_autoindex_tasks_1")}
     newest_owner = 0
-    is_former = _is_former(damaged)
-    for row, is_saved in _former(damaged, connection, folder) if is_former else _current(damaged, connection):
+    is_version_3 = _is_version_3(damaged)
+    for row, is_saved in (
+        _copy_version_3(damaged, connection, folder) if is_version_3 else _copy_tasks(damaged, connection)
+    ):
         found.add(str(row.id))
         if is_saved:
             saved.add(row.id)
             newest_owner = max(newest_owner, row.owner)
-    for name, former, columns in _OTHERS:
-        for values in _found(damaged, f"SELECT * FROM {former if is_former else name}"):  # noqa: S608  names of ours
+    for name, in_version_3, columns in _OTHERS:
+        for values in _found(damaged, f"SELECT * FROM {in_version_3 if is_version_3 else name}"):  # noqa: S608  names of ours
             _insert(connection, name, columns, values)
     outbox_rows.mend(connection)
     if saved:
@@ -100,20 +102,21 @@ def _copied(
     return saved, found
 
 
-def _is_former(connection: sqlite3.Connection) -> bool:
+def _is_version_3(connection: sqlite3.Connection) -> bool:
+    """Return True for version 3, or an earlier one."""
     try:
         return 0 < version(connection) < WITH_A_LOG
     except UNREADABLE:
         return False
 
 
-def _former(
+def _copy_version_3(
     damaged: sqlite3.Connection, connection: sqlite3.Connection, folder: Path
-) -> Iterator[tuple[FormerRow, bool]]:
-    return ((row, isinstance(copied_row(connection, row, folder), Ok)) for row in former_survivors(damaged))
+) -> Iterator[tuple[Version3Row, bool]]:
+    return ((row, isinstance(copy_version_3_row(connection, row, folder), Ok)) for row in version_3_survivors(damaged))
 
 
-def _current(damaged: sqlite3.Connection, connection: sqlite3.Connection) -> Iterator[tuple[Row, bool]]:
+def _copy_tasks(damaged: sqlite3.Connection, connection: sqlite3.Connection) -> Iterator[tuple[Row, bool]]:
     return ((stored.row, _copy_task(stored, connection)) for stored in survivors(damaged))
 
 

@@ -24,7 +24,7 @@ from ohm_subagents.stores.sqlite.kept_requests import SqliteRequests
 from ohm_subagents.stores.sqlite.loader import Loader
 from ohm_subagents.stores.sqlite.log import SqliteLog
 from ohm_subagents.stores.sqlite.outbox import SqliteOutbox
-from ohm_subagents.stores.sqlite.owners import Neighbours, has_dead, registered
+from ohm_subagents.stores.sqlite.owners import Neighbours, has_dead, register
 from ohm_subagents.stores.sqlite.place import Asides, FileNotes, Fixed, damage_mark
 from ohm_subagents.stores.sqlite.reader import Reader
 from ohm_subagents.stores.sqlite.stored import ALL, Selection, damaged
@@ -67,16 +67,16 @@ class SqliteStore:
         fault_point: Callable[[str], None],
         is_sound: bool | None,
         is_local: bool,
-        made_anew: Callable[[int], SqliteStore],
+        make_anew: Callable[[int], SqliteStore],
     ) -> None:
         self._file = file
-        self._made_anew = made_anew
+        self._make_anew = make_anew
         self._clock = request.clock
         self._notes = FileNotes(file)
         self.note = self._notes.note
         self._recent = Recent()
         self._asides = Asides(file.parent / FOLDER)
-        self._owner = registered(writing)
+        self._owner = register(writing)
         self._writer = Writer(
             connection=writing,
             file=Fixed(file),
@@ -151,7 +151,7 @@ class SqliteStore:
         left = self._writer.unwritten
         if left and os.path.exists(damage_mark(self._file)):
             with suppress(Exception):  # it is noted below
-                anew = self._made_anew(self._owner.id)
+                anew = self._make_anew(self._owner.id)
                 for task in self._recent.all():
                     if task.id in left:
                         anew.take_in(task)

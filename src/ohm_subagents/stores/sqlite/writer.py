@@ -260,7 +260,7 @@ class Writer:
         text = log_lines([(task.updated_ms, event) for event in entry.events], lambda _: None)
         if not rows.append(self._connection, task.id, entry.former, text):
             return False
-        if not rows.update(self._connection, task, self._owner.id, former=entry.former):
+        if not rows.update(self._connection, task, self._owner.id, dead_owner=entry.former):
             return False
         if task.is_terminal:
             outbox_rows.settle(self._connection, task)

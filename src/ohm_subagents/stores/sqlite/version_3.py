@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.task import Task
 
 
-class FormerRow(NamedTuple):
+class Version3Row(NamedTuple):
     """A row of `tasks` of version 3; where that is damaged, of any types."""
 
     seq: int
@@ -67,7 +67,7 @@ class FormerRow(NamedTuple):
         return self.record if isinstance(self.record, bytes) else self.record.encode(errors="surrogateescape")
 
 
-def former_task(row: FormerRow, directory: Path) -> Result[tuple[Task, tuple[Recorded, ...]], str]:
+def version_3_task(row: Version3Row, directory: Path) -> Result[tuple[Task, tuple[Recorded, ...]], str]:
     """Return the state of a task and its events, from its row and its transcript, or why it cannot be read."""
     if row.wrong is not None:
         return Err(row.wrong)
