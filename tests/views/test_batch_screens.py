@@ -12,7 +12,7 @@ from batch_scene import NOW_MS, batch_tasks, over, played
 from made_tasks import with_fields
 
 from ohm_subagents._terminal.finished import finished_lines
-from ohm_subagents.contract import ListedTask, Succeeded
+from ohm_subagents.contract import ListedTask, RunStarted, Succeeded
 from ohm_subagents.views import PLAIN, LiveTask, doing_text, screen_lines, state_text, task_list_lines
 
 if TYPE_CHECKING:
@@ -39,7 +39,8 @@ def drawn() -> str:
 
 def parent() -> Task:
     """The task that has started all of them."""
-    return with_fields(played(1, *over(Succeeded(), "All are read.")), description="Read all of it", prompt="Read it.")
+    done = played(1, RunStarted(prompt="Read it."), *over(Succeeded(), "All are read."))
+    return with_fields(done, description="Read all of it", prompt="Read it.")
 
 
 def ended(tasks: Sequence[LiveTask]) -> list[LiveTask]:

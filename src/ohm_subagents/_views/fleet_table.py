@@ -13,7 +13,7 @@ from ohm_subagents._views.fleet_work import work_lines
 from ohm_subagents._views.live_task import patient_tasks
 from ohm_subagents._views.quantities import clock_text, cost_text, counted
 from ohm_subagents._views.spans import BETWEEN, painted
-from ohm_subagents._views.task_texts import STATUS_TOKENS, elapsed_ms
+from ohm_subagents._views.task_texts import STATUS_TOKENS, elapsed_ms, has_begun
 from ohm_subagents._views.work_facts import (
     CONCERN_MARKS,
     amiss_text,
@@ -211,7 +211,7 @@ def _written(row: FleetRow, now_ms: int, patient: Container[TaskId | None], *, w
         profile=fit(one_line(task.profile), _LONGEST),
         state=task.status if row.work is None else state_text(row.work, concern, now_ms=now_ms),
         process=one_line(row.where),
-        time="-" if task.status == "queued" else clock_text(taken_ms),
+        time=clock_text(taken_ms) if has_begun(task) else "-",
         requests=f"{used.requests:,}",
         tokens=f"{used.input_tokens + used.output_tokens:,}",
         cost=f"{'' if used is task.usage else _WITH_BELOW}{price}" if (price := price_text(used)) else "-",

@@ -11,7 +11,7 @@ from ohm_subagents._views.cells import fit, last_lines, one_line, printable, wra
 from ohm_subagents._views.doing import SAID_CHARS, said_end, why_failed
 from ohm_subagents._views.quantities import counted, duration_text, usage_parts
 from ohm_subagents._views.spans import Span, painted, span_cells
-from ohm_subagents._views.task_texts import STATUS_TOKENS, UPDATED, elapsed_ms
+from ohm_subagents._views.task_texts import NEVER_BEGUN, STATUS_TOKENS, UPDATED, elapsed_ms, has_begun
 from ohm_subagents._views.titles import asked_again, title_line
 from ohm_subagents._views.tree import BLANK, BRANCH, DOWN, LAST, MIN_WIDTH, PREFIX
 from ohm_subagents._views.verification import verified_line
@@ -138,7 +138,8 @@ def _ending(task: Task, room: int) -> list[Span]:
     """Return how a task ended and what it used; where there is no room, without its model, then without more."""
     route = task.route
     who = one_line(route.runtime if route.model == UNAVAILABLE else f"{route.provider}/{route.model}")
-    said = f"{task.status.capitalize()} after {duration_text(elapsed_ms(task, now_ms=task.updated_ms))}"
+    worked = f" after {duration_text(elapsed_ms(task, now_ms=task.updated_ms))}"
+    said = task.status.capitalize() + (worked if has_begun(task) else f", {NEVER_BEGUN}")
     verified = verified_line(task)
     token = "success" if verified is not None and verified.startswith("passed") else "warning"
     checks: list[Span] = [(token, f" · checks {verified}")] if verified else []

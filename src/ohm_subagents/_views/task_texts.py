@@ -28,6 +28,8 @@ STATUS_TOKENS: Final[Mapping[Status, str]] = MappingProxyType(
     {"queued": "muted", "running": "accent", "succeeded": "success", "failed": "error", "cancelled": "warning"}
 )
 """The token of a theme for each status."""
+NEVER_BEGUN: Final = "never started"
+"""The words for a task that ended while it was queued."""
 PAYLOAD_MAX_CHARS: Final = 90
 _NEWEST_CHARS: Final = 400
 
@@ -43,6 +45,11 @@ def elapsed_ms(task: Task | ListedTask, *, now_ms: int) -> int:
     created_ms = task.created_ms if isinstance(task, ListedTask) else task.assignment.created_ms
     began = created_ms if task.started_ms is None else task.started_ms
     return max(0, (now_ms if task.ended_ms is None else task.ended_ms) - began)
+
+
+def has_begun(task: Task | ListedTask) -> bool:
+    """Return True if a task has worked, or works: one that ended while it was queued has not."""
+    return task.status != "queued" and not (task.is_terminal and task.started_ms is None)
 
 
 def shown_error(error: OhmError) -> OhmError:

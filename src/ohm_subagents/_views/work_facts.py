@@ -10,7 +10,7 @@ from ohm_subagents._views.budget_left import left_spans
 from ohm_subagents._views.cells import one_line
 from ohm_subagents._views.quantities import clock_text, cost_text, counted
 from ohm_subagents._views.spans import BETWEEN, span_cells
-from ohm_subagents._views.task_texts import STATUS_TOKENS, UPDATED, elapsed_ms
+from ohm_subagents._views.task_texts import NEVER_BEGUN, STATUS_TOKENS, UPDATED, elapsed_ms, has_begun
 from ohm_subagents._views.todo_count import TODO_TOOLS, todos_in
 from ohm_subagents._views.tree import status_marker
 from ohm_subagents.contract.events import ToolEnded
@@ -63,8 +63,8 @@ class WorkFacts(NamedTuple):
 def work_facts(task: Task, *, now_ms: int, room: int, is_patient: bool, with_left: bool = True) -> WorkFacts:
     """Return what is known of the work in numbers, as much as fits.
 
-    First the time, then for how long it is stuck, and the budget that runs out next. One that is queued has not worked
-    yet, so it has no time; nor has one that is stuck, where there is little room.
+    First the time, then for how long it is stuck, and the budget that runs out next. One that has not begun has no
+    time, and says so once it has ended; nor has one that is stuck, where there is little room.
     """
     usage = task.activity.tree_usage
     below = "" if usage is task.activity.usage else " with below" if room >= _WIDE else _BELOW
@@ -80,9 +80,10 @@ def work_facts(task: Task, *, now_ms: int, room: int, is_patient: bool, with_lef
     texts += [counted(usage.tool_calls, "tool")] if usage.tool_calls and not quiet else []
     texts += [f"{tokens:,} tokens"] if tokens else []
     texts += [one_line(f"{task.route.provider}/{task.route.model}")] if task.route.model != UNAVAILABLE else []
-    is_timeless = task.status == "queued" or (quiet and room < _NARROW)
+    is_timeless = not has_begun(task) or (quiet and room < _NARROW)
     time = "" if is_timeless else clock_text(elapsed_ms(task, now_ms=now_ms))
     amiss: list[Span] = [("warning", f" · stuck for {clock_text(quiet)}")] if quiet else []
+    amiss += [("dim", f"{BETWEEN}{NEVER_BEGUN}")] if task.is_terminal and not has_begun(task) else []
     amiss += [(mark, f" · {text}") for mark, text in scarce]
     room -= len(BETWEEN) + len(time) if time else 0
     room += len(below) * (below == _BELOW)  # else it seems to be of one task

@@ -1,4 +1,4 @@
-"""A task that is shown alone: what its row in the list has told is there too."""
+"""What a settled task tells of its end: in a row of a list, and shown alone."""
 
 from __future__ import annotations
 
@@ -7,8 +7,17 @@ from typing import TYPE_CHECKING
 
 from made_tasks import queued_task
 
-from ohm_subagents.contract import Failed, OhmError, RunEnded, RunStarted, TaskSettled, apply
-from ohm_subagents.views import PLAIN, LiveTask, screen_lines
+from ohm_subagents.contract import (
+    Cancelled,
+    Failed,
+    ListedTask,
+    OhmError,
+    RunEnded,
+    RunStarted,
+    TaskSettled,
+    apply,
+)
+from ohm_subagents.views import PLAIN, FleetRow, LiveTask, brief_lines, fleet_lines, screen_lines
 
 if TYPE_CHECKING:
     from ohm_subagents.contract import Event, Outcome, Task
@@ -46,3 +55,18 @@ def test_where_there_is_little_room_a_failed_task_says_why() -> None:
     assert [line.strip() for line in opened(ended(REFUSED), height=3)[1:]] == [
         "╰── Anthropic answered 503 three times, the last time after it had been…"
     ]
+
+
+def test_a_task_that_ended_before_it_began_says_so_and_has_no_time() -> None:
+    stopped = TaskSettled(outcome=Cancelled(reason="It was cancelled on a terminal."))
+    never = apply(queued_task(description="Add a check", prompt="Add a check"), stopped, at_ms=53_000)
+    others = [LiveTask(ended(Cancelled(reason="It was cancelled on a terminal.")))]
+    for width in (40, 60, 120):
+        row, _ = brief_lines([LiveTask(never), *others], now_ms=60_000, width=width, theme=PLAIN, with_kind=False)
+        assert row.startswith("  ○ Add a check · never started")
+        assert "53s" not in row
+    assert opened(never)[1] == "    ╰── Cancelled, never started · b"
+    [row] = fleet_lines(
+        [FleetRow(ListedTask.of(never))], sort="cost", now_ms=60_000, width=120, height=10, theme=PLAIN
+    )[2:]
+    assert row.split()[:5] == ["○", "task_1", "finder", "cancelled", "-"]
