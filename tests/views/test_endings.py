@@ -1,4 +1,4 @@
-"""What a settled task tells of its end: in a row of a list, and shown alone."""
+"""The end of a settled task, as a row of a list tells it, and when it is shown alone."""
 
 from __future__ import annotations
 
