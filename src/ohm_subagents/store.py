@@ -39,6 +39,7 @@ from ohm_subagents.contract import (
     event_from_json,
     event_to_json,
 )
+from ohm_subagents.contract.listed_task import ELSEWHERE, NO_PROCESS
 from ohm_subagents.contract.profile import fold_id
 
 if TYPE_CHECKING:
@@ -57,8 +58,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COUNTED_EVENTS",
+    "ELSEWHERE",
     "HELD_TIMES",
     "MOST_CONSUMERS",
+    "NO_PROCESS",
     "Batch",
     "Changes",
     "CommandState",

@@ -12,6 +12,7 @@ from loops import one_loop
 
 from ohm_subagents import Ohm
 from ohm_subagents.contract import RunStarted, TaskSettled, TextDelta
+from ohm_subagents.store import NO_PROCESS
 
 pytestmark = pytest.mark.anyio
 RUNNER, SUBMITTER = (f"{__file__.rpartition('/')[0]}/../support/counting_{name}.py" for name in ("runner", "submitter"))
@@ -83,7 +84,7 @@ async def test_a_task_that_nothing_here_takes_up_is_not_cancelled_and_that_is_sa
     async with Ohm.open(cwd=tmp_path, env=env, config=config) as ohm:
         refused = await ohm.call("task", {"op": "cancel", "id": task_id})
         assert (refused.is_error, ohm.task(task_id).status) == (True, "running")
-        assert ohm.store.owner(task_id) == "no process"
+        assert ohm.store.owner(task_id) == NO_PROCESS
     assert f"Task '{task_id}' was not cancelled: its process has ended" in refused.text
     assert f"the directory '{tmp_path}'" in refused.text
     async with opened(tmp_path) as ohm:

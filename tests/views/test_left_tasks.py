@@ -8,6 +8,7 @@ import pytest
 
 from ohm_subagents.contract import Activity, Assignment, LaunchRecord, Route, Run, SessionId, Task, TaskId
 from ohm_subagents.contract.outcome import Succeeded
+from ohm_subagents.store import NO_PROCESS
 from ohm_subagents.views import task_fact_lines
 
 ASSIGNMENT = Assignment(
@@ -35,7 +36,7 @@ LEFT = Task(
 NEXT = "the next program in /repo, which takes it up"
 
 
-def waits_for(task: Task, where: str = "no process") -> list[str]:
+def waits_for(task: Task, where: str = NO_PROCESS) -> list[str]:
     lines = task_fact_lines(task, now_ms=1, where=where)
     return [line.removeprefix("waits for").strip() for line in lines if line.startswith("waits for")]
 
@@ -52,8 +53,8 @@ def test_one_that_has_not_begun_does_nothing_until_then() -> None:
     ("task", "where"),
     [
         (LEFT, "pid 7"),
-        (replace(LEFT, assignment=replace(ASSIGNMENT, outlives=False)), "no process"),
-        (replace(LEFT, status="succeeded", runs=(replace(LEFT.runs[0], outcome=Succeeded()),)), "no process"),
+        (replace(LEFT, assignment=replace(ASSIGNMENT, outlives=False)), NO_PROCESS),
+        (replace(LEFT, status="succeeded", runs=(replace(LEFT.runs[0], outcome=Succeeded()),)), NO_PROCESS),
     ],
     ids=["somebody runs it", "it ends with its process", "it has settled"],
 )

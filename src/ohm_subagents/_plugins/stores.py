@@ -147,7 +147,8 @@ class Store(Protocol):
     def owner(self, task_id: TaskId) -> str:
         """Return who runs an unsettled task, for people.
 
-        `pid 123`; `elsewhere` where no number means anything, or nobody can tell; `no process` where it has ended.
+        `pid 123`, or one of two words that are read by programs too: `ELSEWHERE`, where no number means anything or
+        nobody can tell, and `NO_PROCESS`, where it has ended.
         """
         ...
 

@@ -15,7 +15,7 @@ from ohm_subagents._store.history import events_of
 from ohm_subagents._store.outbox import MemoryOutbox
 from ohm_subagents._store.retention import Hidden, Retention
 from ohm_subagents.contract.events import TaskSettled
-from ohm_subagents.contract.listed_task import ListedTask
+from ohm_subagents.contract.listed_task import ELSEWHERE, ListedTask
 from ohm_subagents.contract.result import Err, Ok, Result
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ class MemoryStore:
 
     def owner(self, task_id: TaskId) -> str:
         del task_id
-        return "elsewhere"
+        return ELSEWHERE
 
     def _is_open(self, task_id: TaskId) -> bool:
         task = self._tasks.get(task_id)

@@ -18,6 +18,7 @@ from ohm_subagents._views.theme import PLAIN
 from ohm_subagents._views.verification import verification_lines
 from ohm_subagents._views.waits import asked_lines, request_words
 from ohm_subagents._views.work_facts import state_mark
+from ohm_subagents.contract.listed_task import NO_PROCESS
 from ohm_subagents.contract.outcome import Cancelled
 from ohm_subagents.contract.task import UNAVAILABLE
 
@@ -39,8 +40,6 @@ _WIDE: Final = 70
 _ASKED_LINES: Final = 5
 _INDENT: Final = "  "
 _BELOW: Final = "↳ "
-_NOBODY: Final = "no process"
-"""The word of `Store.owner` for a task whose process has ended."""
 _LANDED: Final = {"no": "", "clean": ", landed", "conflict": ", did not land", "discarded": ", discarded"}
 
 
@@ -174,7 +173,7 @@ def _place(task: Task, where: str) -> Iterator[tuple[str, str]]:
         yield "error", f"{shown_error(task.error)} ({task.error.code})"
     if task.runs and isinstance(ended := task.runs[-1].outcome, Cancelled) and task.status == "cancelled":
         yield "cancelled", ended.reason
-    if where == _NOBODY and task.assignment.outlives and task.launch is not None and not task.is_terminal:
+    if where == NO_PROCESS and task.assignment.outlives and task.launch is not None and not task.is_terminal:
         alone = "; until then its run goes on as far as it can alone" if task.runs else ""
         yield "waits for", f"the next program in {task.launch.cwd}, which takes it up{alone}"
     if task.requests:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._records import dataclass
 from ohm_subagents.contract.account import Account
@@ -12,6 +12,11 @@ from ohm_subagents.contract.usage import Usage
 
 if TYPE_CHECKING:
     from ohm_subagents.contract.task import Task
+
+NO_PROCESS: Final = "no process"
+"""The owner of an unsettled task whose process has ended (`Store.owner`)."""
+ELSEWHERE: Final = "elsewhere"
+"""The owner of a task where the number of its process means nothing, or where nobody can tell (`Store.owner`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

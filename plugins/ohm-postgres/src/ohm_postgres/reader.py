@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ohm_postgres.link import LOST
 from ohm_postgres.reading_thread import ANSWER_S, ReadingThread
 from ohm_postgres.stored import ROWS, TASKS, Row, Selection, to_text
-from ohm_subagents.store import Err, ListedTask, Ok
+from ohm_subagents.store import ELSEWHERE, NO_PROCESS, Err, ListedTask, Ok
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -116,10 +116,10 @@ class Reader:
         """Return who works on the task, as `Store.owner`."""
         row = self._unsettled(task_id)
         if row is None:
-            return "elsewhere"
+            return ELSEWHERE
         if not self.is_live(row):
-            return "no process"
-        return f"pid {row.process.pid}" if row.process is not None and row.process.is_seen_here else "elsewhere"
+            return NO_PROCESS
+        return f"pid {row.process.pid}" if row.process is not None and row.process.is_seen_here else ELSEWHERE
 
     def _unsettled(self, task_id: str) -> Row | None:
         found = self.found(f"{ROWS} WHERE t.id = %s AND t.ended_ms IS NULL", (to_text(task_id),))

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents.store import Process
+from ohm_subagents.store import ELSEWHERE, NO_PROCESS, Process
 from ohm_subagents.stores.sqlite.schema import transaction
 
 if TYPE_CHECKING:
@@ -123,8 +123,8 @@ class Neighbours:
             task_id,
         )
         if found is None:
-            return "elsewhere"
+            return ELSEWHERE
         if not any(is_alive(*process) for process in found):
-            return "no process"
+            return NO_PROCESS
         here, (pid, _, *where, _) = self._me.process, found[0]
-        return f"pid {pid}" if where == [here.boot, here.namespace] else "elsewhere"
+        return f"pid {pid}" if where == [here.boot, here.namespace] else ELSEWHERE
