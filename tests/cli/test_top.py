@@ -243,7 +243,7 @@ async def test_a_look_reads_what_goes_on_and_not_all_that_is_kept(ohm) -> None:
         fleet = Fleet(counted, settled=0)
         first, counted.read = counted.read, 0
         fleet.read()
-    assert {row.task.id for row in fleet.rows} == {"task_a", "task_b"}
+    assert {row.listed.id for row in fleet.rows} == {"task_a", "task_b"}
     assert first < 15
     assert counted.read < 6
 
@@ -268,11 +268,11 @@ async def test_a_task_that_two_lists_have_missed_is_not_lost(ohm) -> None:
         fleet = Fleet(blinking, settled=0)
         blinking.is_blind = True
         fleet.read()
-        assert [row.task.status for row in fleet.rows] == ["running"]
+        assert [row.listed.status for row in fleet.rows] == ["running"]
         hand.tell(task, *DONE)
         await store.flush()
         fleet.read()
-    assert [row.task.status for row in fleet.rows] == ["succeeded"]
+    assert [row.listed.status for row in fleet.rows] == ["succeeded"]
 
 
 @pytest.mark.slow

@@ -183,7 +183,7 @@ def test_what_a_task_does_or_asks_is_below_it_where_lines_are_left() -> None:
 def ended(task_id, *, parent=None, said="It is done.", outcome=None) -> FleetRow:
     outcome = outcome or Succeeded()
     work = at_work(task_id, RunEnded(outcome=outcome), TaskSettled(outcome=outcome), parent=parent)
-    return FleetRow(work.task, said=said)
+    return FleetRow(work.listed, said=said)
 
 
 BROKEN = Failed(error=OhmError(code="x", message="It broke."))
@@ -298,7 +298,7 @@ def test_the_chosen_task_is_marked_and_always_in_sight() -> None:
     rows = [at_work(f"task_{number:02}") for number in range(20)]
     for at, row in enumerate(rows):
         lines = fleet_lines(
-            rows, sort="profile", now_ms=6_000, width=80, height=9, theme=PLAIN, chosen=row.task.id, with_work=True
+            rows, sort="profile", now_ms=6_000, width=80, height=9, theme=PLAIN, chosen=row.listed.id, with_work=True
         )
         assert len(lines) <= 9
         assert [line.split()[2] for line in lines if line.startswith("▸")] == [f"task_{at:02}"]

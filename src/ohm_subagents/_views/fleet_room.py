@@ -42,13 +42,13 @@ def in_sight(
     """
     ranks = fleet_ranks(ordered, states)
     busy = sum(rank < rank_of("queued") for rank in ranks.values())
-    needy = sum(states[row.task.id] in _NEEDY for row in ordered) if with_work else 0
+    needy = sum(states[row.listed.id] in _NEEDY for row in ordered) if with_work else 0
     room_for_rows = room - min(needy, max(0, room - 1 - busy))
     if len(ordered) <= room_for_rows:
         return Sight(ordered)
-    ranked = sorted(range(len(ordered)), key=lambda at: (ranks[ordered[at].task.id], at))
+    ranked = sorted(range(len(ordered)), key=lambda at: (ranks[ordered[at].listed.id], at))
     kept = {*ranked[: max(min(1, room), room_for_rows - 1)]}
-    at = next((at for at, row in enumerate(ordered) if row.task.id == chosen), None)
+    at = next((at for at, row in enumerate(ordered) if row.listed.id == chosen), None)
     if at is None or at in kept:
         shown, rest = ([row for at, row in enumerate(ordered) if (at in kept) is is_kept] for is_kept in (True, False))
         return Sight(shown, 0, rest)

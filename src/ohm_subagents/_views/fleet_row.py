@@ -33,11 +33,11 @@ turn before what has ended well.
 class FleetRow(NamedTuple):
     """A task of any process."""
 
-    task: ListedTask
+    listed: ListedTask
     """The task as a list shows it."""
     where: str = ""
     """The process that runs it (`Store.owner`); empty for a settled one."""
-    work: Task | None = None
+    task: Task | None = None
     """All that is known of it, to tell of one that runs what it waits for or how long it has been quiet."""
     short_id: str = ""
     """As much of its id as names it; empty for the whole one."""
@@ -54,27 +54,27 @@ def fleet_order(rows: Sequence[FleetRow], *, sort: FleetSort, now_ms: int) -> li
     something below does, then those that run, and what has settled last; alike ones are sorted.
     """
     ranks = fleet_ranks(rows, fleet_states(rows, now_ms=now_ms))
-    side_by_side = sorted(rows, key=lambda row: (ranks[row.task.id], _key(row, sort, now_ms)))
-    tree = in_tree(side_by_side, lambda row: (row.task.id, row.task.parent))
+    side_by_side = sorted(rows, key=lambda row: (ranks[row.listed.id], _key(row, sort, now_ms)))
+    tree = in_tree(side_by_side, lambda row: (row.listed.id, row.listed.parent))
     return [row._replace(depth=depth) for depth, row in tree]
 
 
 def fleet_states(rows: Sequence[FleetRow], *, now_ms: int) -> dict[TaskId, State]:
     """Return the status of each task, or why it needs somebody; one that waits for one of its own is never stuck."""
-    patient = patient_tasks(row.task for row in rows)
+    patient = patient_tasks(row.listed for row in rows)
     return {
-        row.task.id: (row.work and concern_of(row.work, now_ms=now_ms, is_patient=row.task.id in patient))
-        or row.task.status
+        row.listed.id: (row.task and concern_of(row.task, now_ms=now_ms, is_patient=row.listed.id in patient))
+        or row.listed.status
         for row in rows
     }
 
 
 def fleet_ranks(rows: Sequence[FleetRow], states: Mapping[TaskId, State]) -> dict[TaskId, int]:
     """Return the place of each task by its state, or by the first one of those below it."""
-    parents = {row.task.id: row.task.parent for row in rows}
-    ranks = {row.task.id: rank_of(states[row.task.id]) for row in rows}
+    parents = {row.listed.id: row.listed.parent for row in rows}
+    ranks = {row.listed.id: rank_of(states[row.listed.id]) for row in rows}
     for row in rows:
-        rank, above = ranks[row.task.id], row.task.parent
+        rank, above = ranks[row.listed.id], row.listed.parent
         while above is not None and ranks.get(above, rank) > rank:
             ranks[above] = rank
             above = parents[above]
@@ -87,13 +87,13 @@ def rank_of(state: State) -> int:
 
 
 def _key(row: FleetRow, sort: FleetSort, now_ms: int) -> tuple[float, str]:
-    used = row.task.tree_usage
+    used = row.listed.tree_usage
     match sort:
         case "cost":
-            return -float(used.cost_usd or 0), row.task.id
+            return -float(used.cost_usd or 0), row.listed.id
         case "time":
-            return -elapsed_ms(row.task, now_ms=now_ms), row.task.id
+            return -elapsed_ms(row.listed, now_ms=now_ms), row.listed.id
         case "tokens":
-            return -(used.input_tokens + used.output_tokens), row.task.id
+            return -(used.input_tokens + used.output_tokens), row.listed.id
         case "profile":
-            return 0, f"{row.task.profile} {row.task.id}"
+            return 0, f"{row.listed.profile} {row.listed.id}"

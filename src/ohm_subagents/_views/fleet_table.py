@@ -101,7 +101,7 @@ def fleet_lines(
     asks, or how it ended, where lines are left for that. `chosen` is the id of the task that is marked, and in sight;
     empty where one can be chosen.
     """
-    ids = {row.task.id for row in rows}
+    ids = {row.listed.id for row in rows}
     sums = painted([("bold", _sums(rows, ids, sort, now_ms, width))], width, theme)
     if not rows:
         said = painted([("dim", "Nothing waits or runs. What has ended is in: ohm tasks")], width, theme)
@@ -110,8 +110,8 @@ def fleet_lines(
     room, states = max(0, height - 2), fleet_states(rows, now_ms=now_ms)
     sight = in_sight(ordered, states, room=room, chosen=chosen, with_work=with_work)
     shown, margin = sight.shown, "" if chosen is None else _MARGIN
-    patient = patient_tasks(row.task for row in rows)
-    written = [_written(row, now_ms, patient, with_left=row.task.parent not in ids) for row in shown]
+    patient = patient_tasks(row.listed for row in rows)
+    written = [_written(row, now_ms, patient, with_left=row.listed.parent not in ids) for row in shown]
     heads, *table = _fitting([_HEADS, *written], width - len(margin))
     spare = room - sight.lines if with_work else 0
     hung = len(margin) + _HUNG
@@ -121,11 +121,11 @@ def fleet_lines(
     lines = [sums, painted([("muted", margin + "  ".join(heads))], width, theme)]
     lines += [painted([("dim", f"{margin}… {sight.above} more above")], width, theme)] if sight.above else []
     for (mark, *others), row in zip(table, shown, strict=True):
-        is_amiss, is_over = mark in CONCERN_MARKS.values(), row.task.is_terminal
-        head: list[Span] = [("accent", _CHOSEN if row.task.id == chosen else margin)]
-        head.append(("warning" if is_amiss else STATUS_TOKENS[row.task.status], mark))
+        is_amiss, is_over = mark in CONCERN_MARKS.values(), row.listed.is_terminal
+        head: list[Span] = [("accent", _CHOSEN if row.listed.id == chosen else margin)]
+        head.append(("warning" if is_amiss else STATUS_TOKENS[row.listed.status], mark))
         lines.append(painted([*head, ("dim" if is_over else "", "  ".join(["", *others]))], width, theme))
-        lines += [painted(spans, width, theme) for spans in told.get(row.task.id, [])]
+        lines += [painted(spans, width, theme) for spans in told.get(row.listed.id, [])]
     if sight.rest:
         counts = ", ".join(_counted(sight.rest, states))
         lines.append(painted([("dim", f"{margin}… and {len(sight.rest)} more: {counts}")], width, theme))
@@ -139,8 +139,8 @@ def _sums(rows: Sequence[FleetRow], ids: Container[TaskId | None], sort: FleetSo
     to look at. No number is cut.
     """
     states = _counted(rows, fleet_states(rows, now_ms=now_ms))
-    used = sum((row.task.tree_usage for row in rows if row.task.parent not in ids), NOTHING_USED)
-    counts = Counter(row.task.status for row in rows)
+    used = sum((row.listed.tree_usage for row in rows if row.listed.parent not in ids), NOTHING_USED)
+    counts = Counter(row.listed.status for row in rows)
     first, calm = counted(len(rows), "task"), sum(counts[status] > 0 for status in _CALM)
     cost = "" if used.cost_usd is None else f"{BETWEEN}{cost_text(used.cost_usd)}"
     of_all = " with all below" if cost else ""
@@ -153,8 +153,8 @@ def _sums(rows: Sequence[FleetRow], ids: Container[TaskId | None], sort: FleetSo
 
 def _counted(rows: Sequence[FleetRow], states: Mapping[TaskId, State]) -> list[str]:
     """Return how many tasks there are of each status; of those that run, how many ask or are stuck."""
-    counts = Counter(row.task.status for row in rows)
-    amiss = amiss_text(Counter(states[row.task.id] for row in rows))
+    counts = Counter(row.listed.status for row in rows)
+    amiss = amiss_text(Counter(states[row.listed.id] for row in rows))
     told = [f"{counts[status]} {status}" for status in _STATUSES if counts[status]]
     return [f"{told[0]} ({amiss})", *told[1:]] if amiss else told
 
@@ -201,20 +201,20 @@ def _written(row: FleetRow, now_ms: int, patient: Container[TaskId | None], *, w
 
     What is left of a budget is told of a tree, not again of what is below its top.
     """
-    concern = None if row.work is None else concern_of(row.work, now_ms=now_ms, is_patient=row.task.id in patient)
-    task, used = row.task, row.task.tree_usage
-    taken_ms = elapsed_ms(task, now_ms=now_ms)
-    left = [] if task.is_terminal else remaining_parts(task.account, at_ms=now_ms)
+    concern = None if row.task is None else concern_of(row.task, now_ms=now_ms, is_patient=row.listed.id in patient)
+    listed, used = row.listed, row.listed.tree_usage
+    taken_ms = elapsed_ms(listed, now_ms=now_ms)
+    left = [] if listed.is_terminal else remaining_parts(listed.account, at_ms=now_ms)
     return _Cells(
-        mark=state_mark(task.status, concern, elapsed_ms=taken_ms)[1],
-        id=one_line(row.short_id or task.id),
-        profile=fit(one_line(task.profile), _LONGEST),
-        state=task.status if row.work is None else state_text(row.work, concern, now_ms=now_ms),
+        mark=state_mark(listed.status, concern, elapsed_ms=taken_ms)[1],
+        id=one_line(row.short_id or listed.id),
+        profile=fit(one_line(listed.profile), _LONGEST),
+        state=listed.status if row.task is None else state_text(row.task, concern, now_ms=now_ms),
         process=one_line(row.where),
-        time=clock_text(taken_ms) if has_begun(task) else "-",
+        time=clock_text(taken_ms) if has_begun(listed) else "-",
         requests=f"{used.requests:,}",
         tokens=f"{used.input_tokens + used.output_tokens:,}",
-        cost=f"{'' if used is task.usage else _WITH_BELOW}{price}" if (price := price_text(used)) else "-",
+        cost=f"{'' if used is listed.usage else _WITH_BELOW}{price}" if (price := price_text(used)) else "-",
         left=BETWEEN.join(left) if with_left else "",
-        task="  " * row.depth + one_line(task.description),
+        task="  " * row.depth + one_line(listed.description),
     )

@@ -32,13 +32,13 @@ class _Told(NamedTuple):
     def rank(self, now_ms: int) -> int:
         """Return its place among those that are told of."""
         concern = None if self.live is None else self.live.concern(now_ms=now_ms)
-        return need_rank(self.row.task.status, concern)
+        return need_rank(self.row.listed.status, concern)
 
     def lines(self, now_ms: int, width: int, limit: int) -> list[list[Span]]:
         """Return it in so many lines at most."""
         if self.live is not None:
             return doing_lines(self.live, now_ms=now_ms, width=width, limit=limit)
-        return [[("error" if self.row.task.status == "failed" else "dim", one_line(self.row.said))]]
+        return [[("error" if self.row.listed.status == "failed" else "dim", one_line(self.row.said))]]
 
 
 def work_lines(
@@ -58,23 +58,23 @@ def work_lines(
     asked, nobody needs the id of a request.
     """
     live = {
-        row.task.id: LiveTask(row.work, is_patient=row.task.id in patient, is_answered_here=has_keys)
+        row.listed.id: LiveTask(row.task, is_patient=row.listed.id in patient, is_answered_here=has_keys)
         for row in rows
-        if row.work is not None
+        if row.task is not None
     }
     concerns: dict[TaskId, Concern | None] = {task_id: one.concern(now_ms=now_ms) for task_id, one in live.items()}
-    awaited = awaited_tasks((row.task for row in rows), concerns)
+    awaited = awaited_tasks((row.listed for row in rows), concerns)
     told = [
-        _Told(row, found and found._replace(awaited=awaited.get(row.task.id)))
+        _Told(row, found and found._replace(awaited=awaited.get(row.listed.id)))
         for row in shown
-        if (found := live.get(row.task.id)) is not None or row.said
+        if (found := live.get(row.listed.id)) is not None or row.said
     ]
     told.sort(key=lambda one: one.rank(now_ms))
     lines: dict[TaskId, list[list[Span]]] = {}
     for number, one in enumerate(told[: max(0, spare)]):
         room = min(_MOST_ASKED, spare - min(len(told), spare) + number + 1 - sum(map(len, lines.values())))
         below = one.lines(now_ms, max(1, width - margin - len(_HUNG)), room)
-        lines[one.row.task.id] = [
+        lines[one.row.listed.id] = [
             [("dim", " " * margin + (_BELOW if at else _HUNG)), *line] for at, line in enumerate(below)
         ]
     return lines

@@ -58,11 +58,11 @@ class Fleet:
         self._add(self._come_and_gone())
         self._add_relatives(going)
         self._going, self._read_ms = frozenset(going), now_ms
-        last = sorted(self._settled.values(), key=lambda row: row.task.ended_ms or 0)[-_MOST_SETTLED:]
-        self._settled = {row.task.id: row for row in last}
+        last = sorted(self._settled.values(), key=lambda row: row.listed.ended_ms or 0)[-_MOST_SETTLED:]
+        self._settled = {row.listed.id: row for row in last}
         accounts = Accounts(self._store)
         rows = [self._at_work(task, accounts) for task in going.values()]
-        self.rows = [*rows, *(row for row in last if row.task.id not in going), *self._newest_others(going.keys())]
+        self.rows = [*rows, *(row for row in last if row.listed.id not in going), *self._newest_others(going.keys())]
 
     def _come_and_gone(self) -> Iterator[ListedTask]:
         """Yield the tasks that have begun since the last look, or shortly before, and have settled in sight."""
@@ -95,11 +95,11 @@ class Fleet:
         self._other = {task.id: self._other.get(task.id) or self._ended(task) for task in shown}
         return [*self._other.values()]
 
-    def _at_work(self, task: ListedTask, accounts: Accounts) -> FleetRow:
+    def _at_work(self, listed: ListedTask, accounts: Accounts) -> FleetRow:
         """Return a task with its process, and of one that runs all that is known."""
-        work = self.task(task.id) if task.status == "running" else None
-        task = task if work is None else replace(task, account=accounts.of(work))
-        return FleetRow(task, owner_of(task, self._store), work, self._short_id(task.id))
+        task = self.task(listed.id) if listed.status == "running" else None
+        listed = listed if task is None else replace(listed, account=accounts.of(task))
+        return FleetRow(listed, owner_of(listed, self._store), task, self._short_id(listed.id))
 
     def _ended(self, task: ListedTask) -> FleetRow:
         """Return a settled task, and how it ended."""

@@ -46,8 +46,8 @@ class Table:
     def chosen_task(self) -> Task | None:
         """The task that was chosen, or the only one."""
         rows = self._fleet.rows
-        found = [row for row in rows if len(rows) == 1 or row.task.id == self.selection.chosen]
-        return self.task(found[0].task.id) if found else None
+        found = [row for row in rows if len(rows) == 1 or row.listed.id == self.selection.chosen]
+        return self.task(found[0].listed.id) if found else None
 
     @property
     def target(self) -> Task | None:
@@ -57,13 +57,13 @@ class Table:
     @property
     def asked(self) -> Request | None:
         """The request of the chosen task; without a choice, that of the first that asks."""
-        chosen = (row for row in self._ordered() if self.selection.chosen in {None, row.task.id})
-        return next((row.work.requests[0] for row in chosen if row.work is not None and row.work.requests), None)
+        chosen = (row for row in self._ordered() if self.selection.chosen in {None, row.listed.id})
+        return next((row.task.requests[0] for row in chosen if row.task is not None and row.task.requests), None)
 
     @property
     def asks(self) -> bool:
         """True if a task waits for an answer."""
-        return any(row.work is not None and row.work.requests for row in self._fleet.rows)
+        return any(row.task is not None and row.task.requests for row in self._fleet.rows)
 
     def task(self, task_id: TaskId) -> Task | None:
         """Return all that is known of a task now; None if it is not kept."""
@@ -74,9 +74,9 @@ class Table:
         below: set[TaskId | None] = {task_id}
         going: list[ListedTask] = []
         for row in self._ordered():  # each is below the one that has started it
-            if row.task.parent in below:
-                below.add(row.task.id)
-                going += [] if row.task.is_terminal else [row.task]
+            if row.listed.parent in below:
+                below.add(row.listed.id)
+                going += [] if row.listed.is_terminal else [row.listed]
         return len(going)
 
     def sum_line(self, width: int) -> str:
@@ -101,14 +101,14 @@ class Table:
             case _ if key in _SORTS:
                 self._sort = _SORTS[key]
             case _ if key in STEPS:
-                self.selection.move([row.task.id for row in self._ordered()], STEPS[key])
+                self.selection.move([row.listed.id for row in self._ordered()], STEPS[key])
             case _:
                 return None
         return self
 
     def _open(self) -> Shown:
         if self.selection.chosen is None:
-            self.selection.move([row.task.id for row in self._ordered()], 0)
+            self.selection.move([row.listed.id for row in self._ordered()], 0)
         chosen = self.selection.chosen
         task = None if chosen is None else self.task(chosen)
         return self if task is None else self._opens(task, self)
@@ -116,7 +116,7 @@ class Table:
     def frame(self, width: int, height: int) -> str:
         """Draw the rows, and below them the note or the keys that there are."""
         rows, keys = self._fleet.rows, [("dim", key) for key in self._keys()] if self.has_keys else []
-        note = self.note.told(row.work for row in rows if row.work is not None)
+        note = self.note.told(row.task for row in rows if row.task is not None)
         hint = hint_lines(keys, note, width, self._theme)
         lines = fleet_lines(
             rows,
