@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING
 
+import pytest
 from made_tasks import queued_task
 
 from ohm_subagents.contract import (
@@ -15,6 +16,9 @@ from ohm_subagents.contract import (
     RunEnded,
     RunStarted,
     TaskSettled,
+    TextDelta,
+    ToolEnded,
+    ToolStarted,
     apply,
 )
 from ohm_subagents.views import PLAIN, FleetRow, LiveTask, brief_lines, fleet_lines, screen_lines
@@ -70,3 +74,21 @@ def test_a_task_that_ended_before_it_began_says_so_and_has_no_time() -> None:
         [FleetRow(ListedTask.of(never))], sort="cost", now_ms=60_000, width=120, height=10, theme=PLAIN
     )[2:]
     assert row.split()[:5] == ["○", "task_1", "finder", "cancelled", "-"]
+
+
+STOPPED = Cancelled(reason="Its command was stopped: by q, Ctrl-C or a signal.")
+SAID = TextDelta(text="I read first.")
+CALLED = ToolStarted(call_id="1", tool="bash", args='{"command": "sleep 200"}')
+CUT_OFF = ToolEnded(call_id="1", tool="bash", status="interrupted", text="interrupted")
+
+
+@pytest.mark.parametrize(
+    ("events", "rest"),
+    [((), ""), ((SAID,), " It said: I read first."), ((SAID, CALLED, CUT_OFF), " In bash sleep 200.")],
+    ids=len,
+)
+def test_a_cancelled_task_tells_first_by_whom_and_then_in_the_midst_of_what(events, rest: str) -> None:
+    stopped = ended(STOPPED, *events)
+    (row,) = brief_lines([LiveTask(stopped)], now_ms=60_000, width=140, theme=PLAIN)
+    assert row.endswith(f" · {STOPPED.reason}{rest}")
+    assert opened(stopped)[-2:][1] == f"        {STOPPED.reason}"

@@ -6,7 +6,7 @@ import re
 from itertools import chain, pairwise, starmap, takewhile
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._views.call_rows import call_row, seen_calls
+from ohm_subagents._views.call_rows import call_row, call_words, seen_calls
 from ohm_subagents._views.cells import one_line
 from ohm_subagents._views.live_task import LiveTask
 from ohm_subagents._views.spans import BETWEEN
@@ -53,9 +53,7 @@ def doing_line(live: LiveTask, *, now_ms: int) -> list[Span]:
     if task.is_terminal:
         if task.error:
             return [("error", one_line(failure_line(task.error)[:SAID_CHARS].split("\n", 1)[0]))]
-        output = task.output[:SAID_CHARS]
-        said = _first_paragraph(output) if output.strip() else _newest_words(task.text.strip()[-SAID_CHARS:])
-        return [("dim", said or _why_cancelled(task))]
+        return [("dim", _told_last(task))]
     waiting = wait_lines(task) or [*filter(None, [below_line(live)])]
     if waiting:
         return waiting[0]
@@ -75,7 +73,25 @@ def why_failed(error: OhmError) -> list[Span]:
     return [part for part in parts if part[1]]
 
 
-def _why_cancelled(task: Task) -> str:
+def _told_last(task: Task) -> str:
+    """Return what a task has answered or said last; of a cancelled one by whom, and in which call, or after what."""
+    output = task.output[:SAID_CHARS]
+    said = _first_paragraph(output) if output.strip() else _newest_words(task.text.strip()[-SAID_CHARS:])
+    why = why_cancelled(task)
+    if not why:
+        return said
+    cut_off = [call for call in seen_calls(task.activity.calls) if call.status in {None, "interrupted"}]
+    if cut_off:
+        words = "".join(text for _, text in call_words(cut_off[-1], task, took_ms=0))
+        return f"{why} In{words}."
+    verb = "answered" if output.strip() else "said"
+    return f"{why} It {verb}: {said}" if said else why
+
+
+def why_cancelled(task: Task) -> str:
+    """Return by whom a task was cancelled, or for what reason, as far as that is kept; empty for any other."""
+    if task.status != "cancelled":
+        return ""
     ended = task.runs[-1].outcome if task.runs else None
     return one_line(ended.reason[:SAID_CHARS]) if isinstance(ended, Cancelled) else ""
 

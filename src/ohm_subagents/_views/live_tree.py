@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.call_rows import call_row, change_rows, seen_calls
 from ohm_subagents._views.cells import fit, last_lines, one_line, printable, wrapped
-from ohm_subagents._views.doing import SAID_CHARS, said_end, why_failed
+from ohm_subagents._views.doing import SAID_CHARS, said_end, why_cancelled, why_failed
 from ohm_subagents._views.quantities import counted, duration_text, usage_parts
 from ohm_subagents._views.spans import Span, painted, span_cells
 from ohm_subagents._views.task_texts import NEVER_BEGUN, STATUS_TOKENS, UPDATED, elapsed_ms, has_begun
@@ -55,7 +55,7 @@ def task_block(
     inner = max(MIN_WIDTH, width - len(indent)) - PREFIX
     limit = min(_SAID_LINES, max(1, (height - 1) // 2))
     is_over = live.task.is_terminal
-    last = _ended(live.task, inner, limit if with_why else 0) if is_over else _last(live, now_ms, inner, limit)
+    last = _ended(live.task, inner, limit, with_why=with_why) if is_over else _last(live, now_ms, inner, limit)
     room = height - 1 - len(last)
     told = {"is_chosen": is_chosen, "with_kind": with_kind, "with_left": with_left}
     title = title_line(live, now_ms=now_ms, width=width, theme=theme, **told)
@@ -123,9 +123,13 @@ def _last(live: LiveTask, now_ms: int, width: int, limit: int) -> list[list[Span
     return [*([("", line)] for line in said), *waiting] or [[("dim", "Working...")]]
 
 
-def _ended(task: Task, width: int, limit: int) -> list[Line]:
-    """Return how a task ended, then why it has failed and what to do; with room for one line only, that."""
-    told = [one for one in (() if task.error is None else why_failed(task.error)) if limit]
+def _ended(task: Task, width: int, limit: int, *, with_why: bool) -> list[Line]:
+    """Return how a task ended, then why it has failed and what to do, or by whom it was cancelled.
+
+    With room for one line only, that is the reason.
+    """
+    told = why_failed(task.error) if task.error is not None and with_why else []
+    told += [("", why)] if (why := why_cancelled(task)) else []
     lines: list[Line] = [[(mark, line)] for mark, text in told for line in wrapped(text, width)]
     room = max(1, limit - 1)
     if len(lines) > room:
