@@ -77,7 +77,7 @@ async def test_one_that_was_cancelled_says_how_far_it_came(played):
     rows = {row["id"]: row for row in (await got(client, "/api/tasks", status="cancelled"))["tasks"]}
     said = "Cancelled after 1 tool call: It was cancelled by a program."
     assert rows[ids["sleeper"]]["last"] == f"{said} In bash make slow."
-    assert rows[ids["asker"]]["last"] == said
+    assert rows[ids["asker"]]["last"] == f"{said} Before edit src/app.py +1 -1."
 
 
 async def test_filters_choose_and_a_page_is_a_part(played):

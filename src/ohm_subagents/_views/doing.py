@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 SAID_CHARS: Final = 4_000
 """As much of a text is looked at for a line, or some."""
+_NOT_MADE: Final = "not made"
+"""The beginning of the text of a call that nobody had approved when its task ended."""
 _HEADING: Final = re.compile(r" {0,3}#{1,6} ")
 _FENCE: Final = ("```", "~~~")
 _ITEM: Final = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
@@ -83,7 +85,7 @@ def _told_last(task: Task) -> str:
     cut_off = [call for call in seen_calls(task.activity.calls) if call.status in {None, "interrupted"}]
     if cut_off:
         words = "".join(text for _, text in call_words(cut_off[-1], task, took_ms=0))
-        return f"{why} In{words}."
+        return f"{why} {'Before' if cut_off[-1].text.startswith(_NOT_MADE) else 'In'}{words}."
     verb = "answered" if output.strip() else "said"
     return f"{why} It {verb}: {said}" if said else why
 
