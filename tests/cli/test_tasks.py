@@ -207,6 +207,16 @@ def test_a_limit_says_how_many_more_there_are(ohm) -> None:
     assert (len(json.loads(done.stdout)), done.stderr) == (1, "2 more tasks: --limit 3\n")
 
 
+def test_a_sum_over_a_part_of_the_tasks_says_so_and_how_to_have_that_of_all(ohm) -> None:
+    for prompt in ("fail", "fail", "fail"):
+        ohm("run", "finder", prompt, "--backend", "stage")
+    some, one = ohm("tasks", "--cost", "--limit", "2"), ohm("tasks", "--cost", "--limit", "1")
+    assert some.stdout.splitlines()[-1] == "These 2 of 3 tasks: 2 tool calls"
+    assert some.stderr == "1 more task: --limit 3; --by profile adds up all of them\n"
+    assert one.stdout.splitlines()[-1] == "This 1 of 3 tasks: 1 tool call"
+    assert ohm("tasks", "--cost").stdout.splitlines()[-1] == "3 tasks in all: 3 tool calls"
+
+
 def test_json_is_a_list_of_envelopes(ohm) -> None:
     ran = json.loads(ohm("run", "finder", "answer", "--backend", "stage", "--json").stdout)
     listed = json.loads(ohm("tasks", "--json").stdout)

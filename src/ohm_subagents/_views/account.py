@@ -155,7 +155,13 @@ def cost_text_of(task: ListedTask, *, now_ms: int, unpriced: str = "") -> str:
     return f"{used} · left: {left}" if left else used
 
 
-def total_line(tasks: Sequence[ListedTask]) -> str:
-    """Write what several tasks used themselves, so that none counts twice, whatever is below what."""
+def total_line(tasks: Sequence[ListedTask], *, of: int | None = None) -> str:
+    """Write what several tasks used themselves, so that none counts twice, whatever is below what.
+
+    `of` is the number of all tasks that they were chosen from.
+    """
     used = sum((task.usage for task in tasks), NOTHING_USED)
-    return f"{counted(len(tasks), 'task')} in all: {used_text(used) or 'nothing used'}"
+    which = f"{counted(len(tasks), 'task')} in all"
+    if of is not None and of > len(tasks):
+        which = f"{'These' if tasks[1:] else 'This'} {len(tasks)} of {counted(of, 'task')}"
+    return f"{which}: {used_text(used) or 'nothing used'}"

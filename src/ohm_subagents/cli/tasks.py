@@ -84,12 +84,18 @@ async def print_tasks(
     for depth, task in _in_trees(shown) if is_terminal() else ((0, task) for task in shown):
         _print_listed(task, known, depth)
     if shown and with_cost:
-        print_text("\n".join(wrap(total_line(shown), width() if is_terminal() else sys.maxsize)))
+        print_text("\n".join(wrap(total_line(shown, of=len(shown) + more), width() if is_terminal() else sys.maxsize)))
     if any(concerns.get(task.id) == "stuck" for task in shown):
         complain(STUCK)
-    if more:
-        complain(f"{more} more {'task' if more == 1 else 'tasks'}: --limit {len(shown) + more}")
+    _tell_more(shown, more, with_cost=with_cost)
     return SUCCESS
+
+
+def _tell_more(shown: Sequence[ListedTask], more: int, *, with_cost: bool = False) -> None:
+    """Say how many tasks are not shown, and how to have these or what all of them cost."""
+    if more:
+        summed = "; --by profile adds up all of them" if with_cost else ""
+        complain(f"{more} more {'task' if more == 1 else 'tasks'}: --limit {len(shown) + more}{summed}")
 
 
 def _in_trees(shown: Sequence[ListedTask]) -> Iterator[tuple[int, ListedTask]]:
@@ -189,5 +195,4 @@ def _print_envelopes(shown: list[ListedTask], more: int, store: Store, config: O
     )
     if store.place is None:
         complain(NOTHING_KEPT)
-    if more:
-        complain(f"{more} more {'task' if more == 1 else 'tasks'}: --limit {len(shown) + more}")
+    _tell_more(shown, more)
