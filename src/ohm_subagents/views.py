@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ohm_subagents._views.fleet_row import FLEET_SORTS, FleetRow, FleetSort, fleet_order
     from ohm_subagents._views.fleet_table import fleet_lines
     from ohm_subagents._views.hearing import Hearing, Unheard, unheard
-    from ohm_subagents._views.listing import launch_fact_lines, task_fact_lines, task_list_lines
+    from ohm_subagents._views.listing import launch_fact_lines, list_counts, task_fact_lines, task_list_lines
     from ohm_subagents._views.live_task import Awaited, LiveTask, awaited_tasks, patient_tasks
     from ohm_subagents._views.live_tree import task_block
     from ohm_subagents._views.messages import Message, MessageLog, arguments_in, calls_of, messages_of, text_of
@@ -63,13 +63,22 @@ if TYPE_CHECKING:
     from ohm_subagents._views.tree_order import in_tree
     from ohm_subagents._views.verification import check_text, verified_line
     from ohm_subagents._views.waits import asked_text, awaited_text, held_text, queued_text, request_words
-    from ohm_subagents._views.work_facts import CONCERNS, Concern, concern_of, progress_at_ms, quiet_ms, state_text
+    from ohm_subagents._views.work_facts import (
+        CONCERNS,
+        STUCK_RULE,
+        Concern,
+        concern_of,
+        progress_at_ms,
+        quiet_ms,
+        state_text,
+    )
 
 __all__ = [
     "CONCERNS",
     "COST_KEYS",
     "FLEET_SORTS",
     "PLAIN",
+    "STUCK_RULE",
     "TODO_TOOLS",
     "Awaited",
     "CallWait",
@@ -127,6 +136,7 @@ __all__ = [
     "instant_text",
     "landing_text",
     "launch_fact_lines",
+    "list_counts",
     "messages_of",
     "named_call",
     "one_line",
@@ -182,7 +192,7 @@ __getattr__, __dir__ = lazy_names(
         "_views.fleet_row": "FLEET_SORTS FleetRow FleetSort fleet_order",
         "_views.fleet_table": "fleet_lines",
         "_views.hearing": "Hearing Unheard unheard",
-        "_views.listing": "launch_fact_lines task_fact_lines task_list_lines",
+        "_views.listing": "launch_fact_lines list_counts task_fact_lines task_list_lines",
         "_views.live_task": "Awaited LiveTask awaited_tasks patient_tasks",
         "_views.brief_rows": "brief_lines",
         "_views.live_tree": "task_block",
@@ -201,6 +211,6 @@ __getattr__, __dir__ = lazy_names(
         "_views.tree_order": "in_tree",
         "_views.verification": "check_text verified_line",
         "_views.waits": "asked_text awaited_text held_text queued_text request_words",
-        "_views.work_facts": "CONCERNS Concern concern_of progress_at_ms quiet_ms state_text",
+        "_views.work_facts": "CONCERNS STUCK_RULE Concern concern_of progress_at_ms quiet_ms state_text",
     },
 )

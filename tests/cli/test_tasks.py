@@ -181,6 +181,34 @@ async def test_on_a_terminal_a_list_shows_each_task_below_the_one_that_has_start
 
 
 @pytest.mark.anyio
+async def test_on_a_terminal_a_list_ends_with_how_many_are_in_each_state_and_how_to_answer(ohm, ohm_process) -> None:
+    clock = Clock(system_clock() - 40_000)
+    ends = []
+    async with opened("sqlite", ohm.root / "config", clock) as store:
+        hand = Hand(store, clock)
+        hand.settled("task_done")
+        asking = hand.started("task_asking")
+        hand.started("task_quiet")
+        place = {"task_id": asking.id, "session_id": asking.session_id, "path": (asking.id,), "profile": "finder"}
+        hand.tell(asking, AnswerAwaited(request=Request(id="req_1", kind="question", question="May I?", **place)))
+        await store.flush()
+        for typed in ((), ("--limit", "2"), ("--status", "succeeded")):
+            with on_terminal(ohm_process, "tasks", *typed) as (screen, process):
+                await to_thread.run_sync(screen.wait_for_end)
+                assert process.wait(PATIENCE_S) == 0
+            ends.append(screen.text.splitlines())
+    rule = "! stuck: no progress for 30s; a long call may only be slow"
+    assert ends[0][-3:] == [rule, "3 tasks: 2 running (1 asking, 1 stuck), 1 succeeded", "Answer: ohm requests"]
+    assert ends[1][-4:] == [
+        rule,
+        "2 of 3 tasks: 2 running (1 asking, 1 stuck)",
+        "Answer: ohm requests",
+        "1 more task: --limit 3",
+    ]
+    assert len(ends[2]) == 2
+
+
+@pytest.mark.anyio
 async def test_what_is_too_long_for_a_line_is_marked_where_it_is_cut(ohm) -> None:
     clock = Clock(system_clock())
     why = "The provider refused the request. " * 20

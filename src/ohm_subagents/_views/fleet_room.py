@@ -9,7 +9,8 @@ from ohm_subagents._views.fleet_row import fleet_ranks, rank_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ohm_subagents._views.fleet_row import FleetRow, State
+    from ohm_subagents._views.fleet_row import FleetRow
+    from ohm_subagents._views.work_facts import State
     from ohm_subagents.contract.ids import TaskId
 
 _NEEDY: Final = ("asking", "stuck", "failed")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
 from ohm_subagents._views.live_task import patient_tasks
 from ohm_subagents._views.task_texts import elapsed_ms
@@ -14,12 +14,9 @@ from ohm_subagents.contract.task import Task  # noqa: TC001  likewise
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ohm_subagents._views.work_facts import Concern
+    from ohm_subagents._views.work_facts import State
     from ohm_subagents.contract.ids import TaskId
-    from ohm_subagents.contract.task import Status
 
-State: TypeAlias = "Concern | Status"
-"""The status of a task, or why it needs somebody."""
 FleetSort = Literal["cost", "time", "tokens", "profile"]
 FLEET_SORTS: Final[tuple[FleetSort, ...]] = get_args(FleetSort)
 _SIDE_BY_SIDE: Final = ("asking", "stuck", "running", "failed", "queued", "cancelled", "succeeded")

@@ -16,8 +16,8 @@ from ohm_subagents._views.spans import BETWEEN, painted
 from ohm_subagents._views.task_texts import STATUS_TOKENS, elapsed_ms, has_begun
 from ohm_subagents._views.work_facts import (
     CONCERN_MARKS,
-    amiss_text,
     concern_of,
+    state_counts,
     state_mark,
     state_text,
 )
@@ -26,7 +26,7 @@ from ohm_subagents.contract.usage import NOTHING_USED
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence
 
-    from ohm_subagents._views.fleet_row import FleetRow, FleetSort, State
+    from ohm_subagents._views.fleet_row import FleetRow, FleetSort
     from ohm_subagents._views.spans import Span
     from ohm_subagents._views.theme import Theme
     from ohm_subagents.contract.ids import TaskId
@@ -45,7 +45,6 @@ _HUNG: Final = 3
 _MARGIN, _CHOSEN = "  ", "▸ "
 _CALM: Final[tuple[Status, ...]] = ("cancelled", "queued", "succeeded")
 """Nobody has to look at these."""
-_STATUSES: Final[tuple[Status, ...]] = ("running", "failed", *_CALM)
 
 
 class _Cells(NamedTuple):
@@ -127,7 +126,7 @@ def fleet_lines(
         lines.append(painted([*head, ("dim" if is_over else "", "  ".join(["", *others]))], width, theme))
         lines += [painted(spans, width, theme) for spans in told.get(row.listed.id, [])]
     if sight.rest:
-        counts = ", ".join(_counted(sight.rest, states))
+        counts = ", ".join(text for _, text in state_counts(states[row.listed.id] for row in sight.rest))
         lines.append(painted([("dim", f"{margin}… and {len(sight.rest)} more: {counts}")], width, theme))
     return lines[: max(1, height)]
 
@@ -138,7 +137,7 @@ def _sums(rows: Sequence[FleetRow], ids: Container[TaskId | None], sort: FleetSo
     Where there is no room, the order goes first, then what the cost counts, then the numbers of those that nobody has
     to look at. No number is cut.
     """
-    states = _counted(rows, fleet_states(rows, now_ms=now_ms))
+    states = [text for _, text in state_counts(fleet_states(rows, now_ms=now_ms).values())]
     used = sum((row.listed.tree_usage for row in rows if row.listed.parent not in ids), NOTHING_USED)
     counts = Counter(row.listed.status for row in rows)
     first, calm = counted(len(rows), "task"), sum(counts[status] > 0 for status in _CALM)
@@ -149,14 +148,6 @@ def _sums(rows: Sequence[FleetRow], ids: Container[TaskId | None], sort: FleetSo
     shorter = [f"{first}: {', '.join(states[:-spared])}{cost}" for spared in range(1, calm + 1) if states[:-spared]]
     lines = [*(whole + ending for ending in endings), *shorter]
     return next((line for line in lines if cells(line) <= width), lines[-1])
-
-
-def _counted(rows: Sequence[FleetRow], states: Mapping[TaskId, State]) -> list[str]:
-    """Return how many tasks there are of each status; of those that run, how many ask or are stuck."""
-    counts = Counter(row.listed.status for row in rows)
-    amiss = amiss_text(Counter(states[row.listed.id] for row in rows))
-    told = [f"{counts[status]} {status}" for status in _STATUSES if counts[status]]
-    return [f"{told[0]} ({amiss})", *told[1:]] if amiss else told
 
 
 def _fitting(table: Sequence[_Cells], width: int) -> list[list[str]]:

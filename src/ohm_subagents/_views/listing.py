@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.account import cost_text_of, remaining_text, unpriced_text, used_text
@@ -17,17 +17,17 @@ from ohm_subagents._views.task_texts import elapsed_ms, shown_error, task_title
 from ohm_subagents._views.theme import PLAIN
 from ohm_subagents._views.verification import verification_lines
 from ohm_subagents._views.waits import asked_lines, request_words
-from ohm_subagents._views.work_facts import state_mark
+from ohm_subagents._views.work_facts import state_counts, state_mark
 from ohm_subagents.contract.listed_task import NO_PROCESS
 from ohm_subagents.contract.outcome import Cancelled
 from ohm_subagents.contract.task import UNAVAILABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from ohm_subagents._views.spans import Span
     from ohm_subagents._views.theme import Theme
-    from ohm_subagents._views.work_facts import Concern
+    from ohm_subagents._views.work_facts import Concern, State
     from ohm_subagents.contract.listed_task import ListedTask
     from ohm_subagents.contract.task import Task
 
@@ -93,6 +93,22 @@ def task_list_lines(
     if asking is not None:
         lines += asked_lines(asking, width=room, limit=_ASKED_LINES)
     return painted(head, width, theme), *(painted([("", margin + _INDENT), *line], width, theme) for line in lines)
+
+
+def list_counts(states: Sequence[State], *, of: int, width: int, theme: Theme = PLAIN) -> str:
+    """Count on one line the tasks of a list by their states, which are some `of` so many.
+
+    Where there is no room for all, the numbers of those that nobody has to look at are left out. No number is cut.
+    """
+    first = counted(of, "task") if of <= len(states) else f"{len(states)} of {counted(of, 'task')}"
+    counts = state_counts(states)
+    while True:
+        between = [("dim", ", ")] * (len(counts) - 1)
+        spans = [span for pair in zip_longest(counts, between) for span in pair if span is not None]
+        line: list[Span] = [("bold", f"{first}: "), *spans]
+        if len(counts) <= 1 or span_cells(line) <= width:
+            return painted(line, width, theme)
+        del counts[-1]
 
 
 def _beside(line: list[Span], texts: Iterable[str], room: int) -> list[Span]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
@@ -17,7 +16,7 @@ from ohm_subagents._views.quantities import clock_text, cost_text, usage_parts
 from ohm_subagents._views.spans import painted, stacked
 from ohm_subagents._views.task_texts import STATUS_TOKENS, UPDATED
 from ohm_subagents._views.tree import MIN_WIDTH
-from ohm_subagents._views.work_facts import STUCK_RULE, amiss_text
+from ohm_subagents._views.work_facts import STUCK_RULE, state_counts
 from ohm_subagents.contract.usage import NOTHING_USED
 
 if TYPE_CHECKING:
@@ -43,7 +42,6 @@ _IN_SIGHT: Final[tuple[Status | Concern, ...]] = (
 
 Not as `need_rank` has it: what works is in sight before what has failed, which stays as it is, and can be read later.
 """
-_STATUSES: Final[tuple[Status, ...]] = ("running", "failed", "cancelled", "queued", "succeeded")
 _LEAST_TREE: Final = 2
 """A tree of so many lines tells no more than a row with its words below; half of its lines are for what it asks."""
 _CALM: Final = frozenset({STATUS_TOKENS["cancelled"], STATUS_TOKENS["queued"], STATUS_TOKENS["succeeded"]})
@@ -183,15 +181,7 @@ def left_of(tasks: Sequence[LiveTask], *, now_ms: int) -> list[Span]:
 
 def _counted(tasks: Sequence[LiveTask], now_ms: int) -> list[Span]:
     """Count tasks by status; of those that run, how many ask or are stuck."""
-    counts = Counter(one.task.status for one in tasks)
-    amiss = amiss_text(Counter(one.concern(now_ms=now_ms) for one in tasks))
-    return [
-        ("warning", f"{counts[status]} running ({amiss})")
-        if status == "running" and amiss
-        else (STATUS_TOKENS[status], f"{counts[status]} {status}")
-        for status in _STATUSES
-        if counts[status]
-    ]
+    return state_counts(one.concern(now_ms=now_ms) or one.task.status for one in tasks)
 
 
 def _fitting(tasks: Sequence[LiveTask], room: int, chosen: str | None, now_ms: int) -> Sequence[LiveTask]:

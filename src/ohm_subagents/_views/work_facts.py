@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from ohm_subagents._views.account import unpriced_text
 from ohm_subagents._views.budget_left import left_spans
@@ -14,16 +15,19 @@ from ohm_subagents._views.task_texts import NEVER_BEGUN, STATUS_TOKENS, UPDATED,
 from ohm_subagents._views.todo_count import TODO_TOOLS, todos_in
 from ohm_subagents._views.tree import status_marker
 from ohm_subagents.contract.events import ToolEnded
-from ohm_subagents.contract.task import UNAVAILABLE
+from ohm_subagents.contract.task import UNAVAILABLE, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from ohm_subagents._views.spans import Span
-    from ohm_subagents.contract.task import Status, Task
+    from ohm_subagents.contract.task import Task
 
 Concern = Literal["asking", "stuck"]
 CONCERNS: Final[tuple[Concern, ...]] = get_args(Concern)
+State: TypeAlias = Concern | Status
+"""The status of a task, or why it needs somebody."""
+_STATUSES: Final[tuple[Status, ...]] = ("running", "failed", "cancelled", "queued", "succeeded")
 CONCERN_MARKS: Final[Mapping[Concern, str]] = MappingProxyType({"asking": "?", "stuck": "!"})
 """One character for each, in place of the one for the status."""
 STUCK_RULE: Final = "! stuck: no progress for 30s; a long call may only be slow"
@@ -130,6 +134,20 @@ def need_rank(status: Status, concern: Concern | None) -> int:
 def amiss_text(counts: Mapping[str | None, int]) -> str:
     """Write how many tasks ask or are stuck, as `1 asking, 2 stuck`; empty for none."""
     return ", ".join(f"{counts[concern]} {concern}" for concern in CONCERNS if counts.get(concern))
+
+
+def state_counts(states: Iterable[State]) -> list[Span]:
+    """Count tasks by status, as `3 failed`; of those that run, how many ask or are stuck."""
+    found: Counter[str | None] = Counter(states)
+    amiss = amiss_text(found)
+    found["running"] += sum(found[concern] for concern in CONCERNS)
+    return [
+        ("warning", f"{found[status]} running ({amiss})")
+        if status == "running" and amiss
+        else (STATUS_TOKENS[status], f"{found[status]} {status}")
+        for status in _STATUSES
+        if found[status]
+    ]
 
 
 def state_text(task: Task, concern: Concern | None, *, now_ms: int) -> str:

@@ -20,15 +20,18 @@ from ohm_subagents.commands import (
     system_clock,
     terminal_theme,
     width,
+    with_config,
 )
 from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.contract.task import Status
 from ohm_subagents.store import TaskQuery
 from ohm_subagents.views import (
     CONCERNS,
+    STUCK_RULE,
     awaited_tasks,
     doing_text,
     in_tree,
+    list_counts,
     state_text,
     task_envelope,
     task_list_lines,
@@ -39,6 +42,7 @@ from ohm_subagents.views import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from ohm_subagents.config import OhmConfig
     from ohm_subagents.contract import ListedTask
@@ -85,10 +89,19 @@ async def print_tasks(
         _print_listed(task, known, depth)
     if shown and with_cost:
         print_text("\n".join(wrap(total_line(shown, of=len(shown) + more), width() if is_terminal() else sys.maxsize)))
-    if any(concerns.get(task.id) == "stuck" for task in shown):
-        complain(STUCK)
+    _tell_states([concerns.get(task.id, task.status) for task in shown], len(shown) + more, below.file)
     _tell_more(shown, more, with_cost=with_cost)
     return SUCCESS
+
+
+def _tell_states(states: Sequence[Concern | Status], kept: int, file: Path | None) -> None:
+    """Say what stuck is, and at the end of a long list, of which the beginning may be out of sight, what is in it."""
+    if "stuck" in states:
+        complain(STUCK_RULE if is_terminal() else STUCK)
+    if is_terminal() and states[1:]:
+        print_styled(list_counts(states, of=kept, width=width(), theme=terminal_theme()))
+    if is_terminal() and "asking" in states:
+        print_text(f"Answer: {with_config('ohm requests', file)}")
 
 
 def _tell_more(shown: Sequence[ListedTask], more: int, *, with_cost: bool = False) -> None:
