@@ -1,5 +1,7 @@
 """Turns at a provider: so many requests at once, Retry-After honoured by everybody, and no stampede."""
 
+from functools import partial
+
 import anyio
 import pytest
 from acting import ActingBackend
@@ -58,7 +60,7 @@ class Acme:
                 try:
                     await self.ask()
                 except RefusedError:
-                    if not await gate.throttled("acme", attempt=attempt, retry_after_s=self.retry_after_s):
+                    if not await gate.throttled("acme", attempt=attempt, retry_after_s=self.retry_after_s, status=503):
                         raise
                 else:
                     if then is not None:
@@ -113,7 +115,24 @@ class TestThroughAnOhm:
             await ohm.run("finder", "p", observer=Watch())
 
         held, released = (event for event in events if event.kind.startswith("request"))
-        assert (held.why, held.wait_s, released.kind) == ("rate_limit", 3.0, "request_released")
+        assert (held.why, held.wait_s, held.status, released.kind) == ("rate_limit", 3.0, 503, "request_released")
+
+    async def test_only_the_request_that_goes_first_knows_when_it_goes_out(self):
+        acme, held = Acme(open_at=3), []
+
+        class Watch:
+            def notify(self, task, event):
+                if event.kind == "request_held":
+                    held.append(event)
+
+        async with (
+            opened(lambda request, sink: asking(acme, request, sink), taskMaxConcurrency=3) as ohm,
+            anyio.create_task_group() as group,
+        ):
+            for _ in range(3):
+                group.start_soon(partial(ohm.run, "finder", "p", observer=Watch()))
+
+        assert [one.wait_s is None for one in held[:3]] == [False, True, True]
 
     async def test_the_others_go_on_as_soon_as_the_first_one_is_being_answered(self):
         acme = Acme(open_at=3, retry_after_s=3)

@@ -29,6 +29,7 @@ class Throttle:
     provider: str
     attempt: int
     retry_after_s: float | None
+    status: int | None = None
 
 
 class FakeGate:
@@ -63,9 +64,11 @@ class FakeGate:
         self.needs.append(need)
         return None
 
-    async def throttled(self, provider: str, *, attempt: int, retry_after_s: float | None) -> bool:
+    async def throttled(
+        self, provider: str, *, attempt: int, retry_after_s: float | None, status: int | None = None
+    ) -> bool:
         self.story.append("throttled")
-        self.throttles.append(Throttle(provider, attempt, retry_after_s))
+        self.throttles.append(Throttle(provider, attempt, retry_after_s, status))
         return attempt <= self._retries
 
     async def tool(

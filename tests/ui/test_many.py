@@ -187,19 +187,22 @@ async def test_a_queued_task_says_its_place_among_those_that_were_queued_with_it
 
 
 @pytest.mark.parametrize(
-    ("why", "wait_s", "told"),
+    ("held", "told"),
     [
-        ("slots", None, "Waits for a free slot: openai answers other requests."),
-        ("rate_limit", None, "Waits: openai asked to slow down."),
-        ("rate_limit", 90.2, "Waits: openai asked to slow down for 1m 30s."),
-        ("budget", None, "Waits: other requests have reserved the rest of the budget."),
+        ({"why": "slots"}, "Waits for a free slot: openai answers other requests."),
+        ({"why": "rate_limit"}, "Waits: openai asked to slow down."),
+        ({"why": "rate_limit", "wait_s": 0.266, "status": 429}, "Waits: openai asked to slow down."),
+        ({"why": "rate_limit", "wait_s": 90.2, "status": 429}, "Waits: openai asked to slow down for 1m 30s."),
+        ({"why": "rate_limit", "wait_s": 0.266, "status": 503}, "Waits: openai answered 503."),
+        ({"why": "rate_limit", "wait_s": 6.2, "status": 503}, "Waits: openai answered 503; tries again after 6s."),
+        ({"why": "budget"}, "Waits: other requests have reserved the rest of the budget."),
     ],
 )
-async def test_a_task_whose_request_is_held_says_why_as_on_a_terminal(why, wait_s, told, tmp_path):
+async def test_a_task_whose_request_is_held_says_why_as_on_a_terminal(held, told, tmp_path):
     clock = Clock()
     async with opened("sqlite", tmp_path, clock) as store:
         hand, pictures = Hand(store, clock), Pictures(store, clock)
-        hand.tell(hand.started("held"), RequestHeld(provider="openai", why=why, wait_s=wait_s))
+        hand.tell(hand.started("held"), RequestHeld(provider="openai", **held))
         clock.now += 40_000
         await store.flush()
         (row,) = (await pictures.page(Filters(), offset=0, limit=9))["tasks"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from ohm_subagents.contract.task import Task
 
 _CHARS: Final = 4_000
+_COUNTED_MS: Final = 1_000
 _STARTS: Final = "task"
 """The tool that waits for tasks which an earlier call has started."""
 _HELD: Final[Mapping[str, str]] = MappingProxyType(
@@ -76,9 +78,13 @@ def queued_text(place: int = 1, together: int = 1) -> str:
 
 
 def held_text(held: RequestHeld) -> str:
-    """Return what a model request waits for that is not made yet."""
-    asked = _HELD[held.why].format(one_line(held.provider))
-    return f"{asked[:-1]} for {clock_text(round(held.wait_s * 1000))}." if held.wait_s else asked
+    """Return what a model request waits for that is not made yet; a wait of less than a second has no length."""
+    who, told_ms = one_line(held.provider), round((held.wait_s or 0) * 1000)
+    if held.why == "rate_limit" and held.status not in {None, HTTPStatus.TOO_MANY_REQUESTS}:
+        again = f"; tries again after {clock_text(told_ms)}" if told_ms >= _COUNTED_MS else ""
+        return f"Waits: {who} answered {held.status}{again}."
+    asked = _HELD[held.why].format(who)
+    return f"{asked[:-1]} for {clock_text(told_ms)}." if told_ms >= _COUNTED_MS else asked
 
 
 def asked_lines(

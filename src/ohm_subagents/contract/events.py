@@ -233,9 +233,11 @@ class RequestHeld(_Event):
     provider: str
     """The id of the provider that is asked."""
     why: Literal["slots", "rate_limit", "budget"]
-    """All slots are taken, the provider asked to slow down, or the budget is reserved by other requests."""
+    """All slots are taken, the provider refused a request, or the budget is reserved by other requests."""
     wait_s: float | None = None
-    """The seconds until the provider is asked again, where it is known; other requests may have to wait longer."""
+    """The seconds until the request goes out, where they are known: of the one that goes first after a refusal."""
+    status: int | None = None
+    """The HTTP status of the refusal, where it is known: 429 if the provider asked to slow down."""
     kind: Literal["request_held"] = "request_held"
 
 

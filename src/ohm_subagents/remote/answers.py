@@ -109,7 +109,9 @@ class Answers:
             case RequestAsked() if gate is not None:
                 await self._grant(ask, gate)
             case ThrottleReported() if gate is not None:
-                again = await gate.throttled(ask.provider, attempt=ask.attempt, retry_after_s=ask.retry_after_s)
+                again = await gate.throttled(
+                    ask.provider, attempt=ask.attempt, retry_after_s=ask.retry_after_s, status=ask.status
+                )
                 self._link.send(RetryJudged(run_key=key, ask=number, asks_again=again))
             case CallAsked() if gate is not None:
                 waits = partial(self._link.send, CallWaits(run_key=key, ask=number))

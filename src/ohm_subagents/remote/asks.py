@@ -176,7 +176,9 @@ class RemoteGate:
             return None
         return replace(self._unpriced, message=_named(self._unpriced.message, need))
 
-    async def throttled(self, provider: str, *, attempt: int, retry_after_s: float | None) -> bool:
+    async def throttled(
+        self, provider: str, *, attempt: int, retry_after_s: float | None, status: int | None = None
+    ) -> bool:
         """Report a refusal of the provider, and ask if the request is sent again."""
         asks = self._asks
         message = ThrottleReported(
@@ -186,6 +188,7 @@ class RemoteGate:
             provider=provider,
             attempt=attempt,
             retry_after_s=retry_after_s,
+            status=status,
         )
         async with asks.asked(message, RetryJudged) as answer:
             return answer.asks_again

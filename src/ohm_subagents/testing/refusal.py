@@ -29,9 +29,11 @@ class _Gate:
         del need
         return None
 
-    async def throttled(self, provider: str, *, attempt: int, retry_after_s: float | None) -> bool:
+    async def throttled(
+        self, provider: str, *, attempt: int, retry_after_s: float | None, status: int | None = None
+    ) -> bool:
         """Never again."""
-        del provider, attempt, retry_after_s
+        del provider, attempt, retry_after_s, status
         return False
 
 

@@ -162,7 +162,7 @@ async def test_an_overloaded_provider_is_asked_again_as_often_as_the_gate_says(r
     gate = FakeGate(retries=2)
     async with ModelServer(reply, reply, Say("ok")) as server, opened(acme(server)) as backend:
         assert answer(await backend.run(request(gate=gate), gate.log)) == "ok"
-    assert gate.throttles == [Throttle("acme", 1, None), Throttle("acme", 2, None)]
+    assert gate.throttles == [Throttle("acme", attempt, None, reply.code) for attempt in (1, 2)]
     assert gate.story == [
         "route_resolved",
         *("asked", "throttled", "left"),
@@ -189,7 +189,7 @@ async def test_the_gate_hears_how_long_the_provider_wants_to_be_left_alone() -> 
     limited = Status(429, headers=(("Retry-After", "7"),))
     async with ModelServer(limited) as server, opened(acme(server)) as backend:
         error(await backend.run(request(gate=gate), EventLog()))
-    assert gate.throttles == [Throttle("acme", 1, 7)]
+    assert gate.throttles == [Throttle("acme", 1, 7, 429)]
 
 
 async def test_without_a_gate_a_rate_limit_is_reported_at_once() -> None:

@@ -175,9 +175,11 @@ class RequestGate:
         """Return an error if a cost budget is set and the price is unknown (`Gate`)."""
         return self._ledger.unpriced(need)
 
-    async def throttled(self, provider: str, *, attempt: int, retry_after_s: float | None) -> bool:
+    async def throttled(
+        self, provider: str, *, attempt: int, retry_after_s: float | None, status: int | None = None
+    ) -> bool:
         """Note that the provider refused; return whether to ask again (`Gate`)."""
-        return self._throttle.throttled(provider, attempt=attempt, retry_after_s=retry_after_s)
+        return self._throttle.throttled(provider, attempt=attempt, retry_after_s=retry_after_s, status=status)
 
     async def tool(
         self,

@@ -28,6 +28,8 @@ class _Line:
         self.open_at = -math.inf
         self.backoff_s = 0.0
         self.refusals = 0
+        self.status: int | None = None
+        """The HTTP status of the newest refusal, where it is known."""
 
 
 class _Probe:
@@ -100,7 +102,7 @@ class Throttle:
         for provider, line in self._lines.items():
             line.slots.total_tokens = limits.get(provider, math.inf)
 
-    def throttled(self, provider: str, *, attempt: int, retry_after_s: float | None) -> bool:
+    def throttled(self, provider: str, *, attempt: int, retry_after_s: float | None, status: int | None = None) -> bool:
         """Note that the provider refused a request; return whether to ask again (`retry_decision`)."""
         decision = retry_decision(
             attempt=attempt,
@@ -110,6 +112,7 @@ class Throttle:
         )
         line = self._line(provider)
         line.refusals += 1
+        line.status = status
         line.backoff_s = decision.backoff_s
         line.open_at = max(line.open_at, anyio.current_time() + decision.wait_s)
         return decision.asks_again
@@ -145,8 +148,9 @@ class Throttle:
 
     async def _wait(self, line: _Line, provider: str, held: Callable[[RequestHeld], None]) -> bool:
         """Wait until the provider may be asked again; return True if this request is the one that tries first."""
-        wait_s = max(0.0, line.open_at - anyio.current_time())
-        held(RequestHeld(provider=provider, why="rate_limit", wait_s=round(wait_s, 3)))
+        goes_first = line.probe.value > 0  # else nobody knows how often the one that does is refused
+        wait_s = round(max(0.0, line.open_at - anyio.current_time()), 3) if goes_first else None
+        held(RequestHeld(provider=provider, why="rate_limit", wait_s=wait_s, status=line.status))
         while line.backoff_s > 0:
             window_s = line.backoff_s
             await line.probe.acquire()

@@ -257,8 +257,7 @@ class _Watch:
 
 class _WatchedGate:
     def __init__(self, gate: Gate, watch: _Watch) -> None:
-        self._gate = gate
-        self._watch = watch
+        self._gate, self._watch = gate, watch
 
     def request(self, need: RequestNeed) -> AbstractAsyncContextManager[Result[Grant, OhmError]]:
         self._watch.has_asked = True
@@ -267,8 +266,10 @@ class _WatchedGate:
     def unpriced(self, need: RequestNeed) -> OhmError | None:
         return self._gate.unpriced(need)
 
-    async def throttled(self, provider: str, *, attempt: int, retry_after_s: float | None) -> bool:
-        return await self._gate.throttled(provider, attempt=attempt, retry_after_s=retry_after_s)
+    async def throttled(
+        self, provider: str, *, attempt: int, retry_after_s: float | None, status: int | None = None
+    ) -> bool:
+        return await self._gate.throttled(provider, attempt=attempt, retry_after_s=retry_after_s, status=status)
 
     async def tool(
         self,
@@ -284,8 +285,7 @@ class _WatchedGate:
 
 class _WatchedInbox(Inbox):
     def __init__(self, inbox: Inbox, watch: _Watch) -> None:
-        self._inbox = inbox
-        self._watch = watch
+        self._inbox, self._watch = inbox, watch
 
     def offered_to(
         self, offer: Callable[[str, Callable[[bool], None]], None], finish: Callable[[str], bool] | None = None

@@ -89,10 +89,13 @@ class Gate(Protocol):
         """
         ...
 
-    async def throttled(self, provider: str, *, attempt: int, retry_after_s: float | None) -> bool:
+    async def throttled(
+        self, provider: str, *, attempt: int, retry_after_s: float | None, status: int | None = None
+    ) -> bool:
         """Report that the provider is overloaded or asked to slow down; return True if the request may be sent again.
 
-        `attempt` counts from 1. If so, `request` waits as long as it has to, and so do all runs of this provider.
+        `attempt` counts from 1, and `status` is that of HTTP, where it is known. If so, `request` waits as long as it
+        has to, and so do all runs of this provider.
         """
         ...
 

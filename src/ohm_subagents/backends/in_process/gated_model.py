@@ -188,7 +188,10 @@ class GatedModel(WrapperModel):
     async def _may_ask_again(self, error: ModelAPIError, attempt: int) -> bool:
         if self._gate is None or not _is_overload(error):
             return False
-        return await self._gate.throttled(self._pattern.provider, attempt=attempt, retry_after_s=error.retry_after)
+        status = error.status_code if isinstance(error, ModelHTTPError) else None
+        return await self._gate.throttled(
+            self._pattern.provider, attempt=attempt, retry_after_s=error.retry_after, status=status
+        )
 
 
 def _without_parts(stream: StreamedResponse) -> ModelResponse:

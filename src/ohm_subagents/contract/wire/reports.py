@@ -82,7 +82,7 @@ class RequestAsked(AskMessage):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThrottleReported(AskMessage):
-    """Report that a provider asked to slow down, and ask if the request is sent again."""
+    """Report that a provider is overloaded or asked to slow down, and ask if the request is sent again."""
 
     provider: str
     """The provider."""
@@ -90,6 +90,8 @@ class ThrottleReported(AskMessage):
     """The number of the attempt, from 1 on."""
     retry_after_s: float | None = None
     """The seconds that the provider asked for."""
+    status: int | None = None
+    """The HTTP status of its refusal, where it is known."""
     kind: Literal["throttle_reported"] = "throttle_reported"
 
 
