@@ -60,12 +60,14 @@ async def test_a_session_is_found_by_its_index(tmp_path):
     async with opened("sqlite", tmp_path, clock) as store:
         Hand(store, clock).settled()
         asked = []
-        store._reading.set_trace_callback(asked.append)
+        store._reader._connection.set_trace_callback(asked.append)
         store.session("session_1")
-        store._reading.set_trace_callback(None)
+        store._reader._connection.set_trace_callback(None)
         [statement] = asked
         [plan] = [
-            row for row in store._reading.execute(f"EXPLAIN QUERY PLAN {statement}") if " tasks " in f" {row[3]} "
+            row
+            for row in store._reader._connection.execute(f"EXPLAIN QUERY PLAN {statement}")
+            if " tasks " in f" {row[3]} "
         ]
 
     assert "USING INDEX tasks_by_session" in plan[3]

@@ -27,10 +27,11 @@ _NEWEST: Final = (
 
 
 class SqliteLog:
-    """Reads in a thread (`TaskLog`); a position is the number of a chunk."""
+    """Reads in a thread, by `thread_reader` (`TaskLog`); a position is the number of a chunk."""
 
-    def __init__(self, reader: Reader, waker: Waker) -> None:
+    def __init__(self, reader: Reader, thread_reader: Reader, waker: Waker) -> None:
         self._reader = reader
+        self._thread_reader = thread_reader
         self._waker = waker
         self.follow = waker.follow
 
@@ -45,5 +46,5 @@ class SqliteLog:
         return await to_thread.run_sync(self._after, task_id, position)
 
     def _after(self, task_id: TaskId, position: int) -> tuple[tuple[Recorded, ...], int]:
-        found = self._reader.found(_AFTER, task_id, position) or []
+        found = self._thread_reader.found(_AFTER, task_id, position) or []
         return history_of_log(b"".join(lines for _, lines in found)), found[-1][0] if found else position

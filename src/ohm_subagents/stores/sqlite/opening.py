@@ -116,7 +116,6 @@ def _open(
         store = SqliteStore(
             request,
             file=file,
-            reading=connect(file),
             writing=writing,
             fault_point=fault_point,
             is_sound=sound,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 from typing import TYPE_CHECKING, Any, Final
 
 from ohm_subagents.contract.ids import SessionId, TaskId
@@ -12,7 +13,7 @@ from ohm_subagents.stores.sqlite.schema import UNREADABLE, version
 from ohm_subagents.stores.sqlite.stored import ALL, COLUMNS, NO_OWNER, Chunk, Row, Selection, StoredTask, damaged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from ohm_subagents.contract.errors import OhmError
     from ohm_subagents.stores.sqlite.place import Asides, FileNotes
@@ -43,7 +44,11 @@ def _text(raw: bytes) -> str:
 
 
 class Reader:
-    """Reads in the thread of the caller; `discard` gets what was put aside, for the writer to remove."""
+    """Reads in the thread of the caller, one statement at a time: nothing else may use `connection`.
+
+    A connection keeps its statements prepared, and two threads that asked the same at once could get each other's rows,
+    however SQLite is built. `discard` gets what was put aside, for the writer to remove.
+    """
 
     def __init__(
         self,
@@ -57,6 +62,8 @@ class Reader:
         self.is_unreadable = False
         """True once nothing could be read."""
         self._connection = tolerant(connection)
+        self._connection.execute("PRAGMA query_only = ON")
+        self._lock = threading.Lock()
         self._asides = asides
         self._notes = notes
         self._discard = discard
@@ -65,21 +72,44 @@ class Reader:
     def found(self, statement: str, *values: object) -> list[Any] | None:
         """Return what the file answers; None, with a note for the user, if it cannot be read."""
         try:
-            return self._connection.execute(statement, values).fetchall()
+            return self._all(statement, values)
         except UnicodeEncodeError:  # no text, so nothing that was ever kept
             return []
         except UNREADABLE as exc:
-            if is_damage(exc, self._connection):
+            if self._is_damage(exc):
                 self._notes.mark_damaged()
             self._note_unreadable(exc)
             return None
+
+    def _all(self, statement: str, values: Sequence[object]) -> list[Any]:
+        with self._lock:
+            return self._connection.execute(statement, values).fetchall()
+
+    def _each(self, statement: str, values: Sequence[object]) -> Iterator[tuple[Any, ...]]:
+        with self._lock:
+            cursor = self._connection.execute(statement, values)
+        while True:
+            with self._lock:
+                row = cursor.fetchone()
+            if row is None:
+                return
+            yield row
+
+    def _is_damage(self, exc: Exception) -> bool:
+        with self._lock:
+            return is_damage(exc, self._connection)
+
+    def close(self) -> None:
+        """End the connection."""
+        with self._lock:
+            self._connection.close()
 
     def rows(self, selection: Selection, *, is_newest_first: bool = False) -> Iterator[Row]:
         """Yield the chosen rows; as many as are taken are read."""
         seen: set[int] = set()
         statement = f"{_ROWS} {selection.where} ORDER BY seq {'DESC' if is_newest_first else 'ASC'}"
         try:
-            for row in self._connection.execute(statement, selection.values):
+            for row in self._each(statement, selection.values):
                 seen.add(row[0])
                 yield Row._make(row)
             is_short = len(seen) < self._count() if selection == ALL else not seen
@@ -87,7 +117,7 @@ class Reader:
         except UnicodeEncodeError:
             return
         except UNREADABLE as exc:
-            is_torn = is_damage(exc, self._connection)
+            is_torn = self._is_damage(exc)
             if not is_torn:
                 self._note_unreadable(exc)
         if is_torn:
@@ -102,18 +132,18 @@ class Reader:
     def task(self, task_id: TaskId) -> StoredTask | None:
         """Return all that there is of a task, as it is at one moment."""
         try:
-            found = self._connection.execute(_TASK, (task_id,)).fetchall()
+            found = self._all(_TASK, (task_id,))
             if found:
-                row, state = Row._make(found[0][:_WIDTH]), self._connection.execute(_STATE, (found[0][0],)).fetchone()
+                row, states = Row._make(found[0][:_WIDTH]), self._all(_STATE, found[0][:1])
                 chunks = tuple(Chunk._make(each[_WIDTH:]) for each in found if each[_WIDTH] is not None)
                 if (chunks and chunks[-1].n == len(chunks)) or self._is_whole("events"):
-                    saved, checksum = state or (None, None)
+                    saved, checksum = states[0] if states else (None, None)
                     return StoredTask(row=row, chunks=chunks, state=saved, state_checksum=checksum)
             is_torn = bool(found) or not self._is_whole("tasks")
         except UnicodeEncodeError:
             return None
         except UNREADABLE as exc:
-            is_torn = is_damage(exc, self._connection)
+            is_torn = self._is_damage(exc)
             if not is_torn:
                 self._note_unreadable(exc)
         return next((each for each in self._survivors() if each.row.id == task_id), None) if is_torn else None
@@ -156,7 +186,8 @@ class Reader:
     def _survivors(self) -> list[StoredTask]:
         self._sound = dict.fromkeys(_TABLES, False)
         self._notes.mark_damaged()
-        found = survivors(self._connection)
+        with self._lock:
+            found = [*survivors(self._connection)]
         every = [
             each for each in found if each.row.id and (each.row.owner != NO_OWNER or each.row.ended_ms is not None)
         ]

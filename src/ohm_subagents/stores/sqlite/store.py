@@ -27,6 +27,7 @@ from ohm_subagents.stores.sqlite.outbox import SqliteOutbox
 from ohm_subagents.stores.sqlite.owners import Neighbours, has_dead, register
 from ohm_subagents.stores.sqlite.place import Asides, FileNotes, Fixed, damage_mark
 from ohm_subagents.stores.sqlite.reader import Reader
+from ohm_subagents.stores.sqlite.schema import connect
 from ohm_subagents.stores.sqlite.stored import ALL, Selection, damaged
 from ohm_subagents.stores.sqlite.wakers import Wakers
 from ohm_subagents.stores.sqlite.writer import Writer
@@ -55,14 +56,16 @@ FROM counts"""  # one statement: of what leaves, only rows that are still there 
 
 
 class SqliteStore:
-    """Reads in the caller's thread, writes in a thread of its own. `open_database` makes one, and `close` ends it."""
+    """Reads in the caller's thread, or in another what may take long, and writes in a thread of its own.
+
+    Each has a connection. `open_database` makes a store, and `close` ends it.
+    """
 
     def __init__(
         self,
         request: StoreRequest,
         *,
         file: Path,
-        reading: sqlite3.Connection,
         writing: sqlite3.Connection,
         fault_point: Callable[[str], None],
         is_sound: bool | None,
@@ -89,8 +92,9 @@ class SqliteStore:
         )
         self._queue = self._writer.queue
         self._expiry = Expiry(self._clock, request.policy, self._queue.put, is_reader=request.is_reader)
-        self._reading = reading
-        self._reader = Reader(reading, self._asides, notes=self._notes, discard=self._queue.put, is_sound=is_sound)
+        self._reader = self._new_reader(is_sound=is_sound)
+        self._thread_reader = self._new_reader(is_sound=is_sound)
+        """For what is read in threads, so that the event loop never waits for it."""
         self._neighbours = Neighbours(self._reader, self._owner)
         self._saving = Saving(self._queue, self._recent, self._notes, clock=self._clock, written_count=self._written)
         self.save, self.save_all, self.flush = self._saving.save, self._saving.save_all, self._saving.flush
@@ -100,9 +104,13 @@ class SqliteStore:
         self._writer.tell = wakers.tell
         commands, events, settled = self._wakers = wakers.all()
         self.control = SqliteControl(self._reader, self._neighbours, self._owner, self._queue, commands)
-        self.log = SqliteLog(self._reader, events)
+        self.log = SqliteLog(self._reader, self._thread_reader, events)
         self.outbox = SqliteOutbox(self._reader, self._loader, self._recent, self._queue, settled)
         self._writer.at_heartbeat = self._look_for_the_dead
+
+    def _new_reader(self, *, is_sound: bool | None) -> Reader:
+        connection, discard = connect(self._file), self._queue.put
+        return Reader(connection, self._asides, notes=self._notes, discard=discard, is_sound=is_sound)
 
     def is_marked(self, mark: str) -> bool:
         """Return True if `begin` was given this mark once; also where that cannot be read."""
@@ -116,7 +124,6 @@ class SqliteStore:
                 if isinstance(loaded := self._loader.task(row), Err):
                     self._notes.note_once(loaded.err_value.message)
         self._writer.write_now(self._clock(), mark)
-        self._reading.execute("PRAGMA query_only = ON")
         self._writer.start()
 
     def _look_for_the_dead(self, connection: sqlite3.Connection) -> None:
@@ -147,7 +154,8 @@ class SqliteStore:
         for waker in self._wakers:
             waker.close()
         self._writer.close()
-        self._reading.close()
+        self._reader.close()
+        self._thread_reader.close()
         left = self._writer.unwritten
         if left and os.path.exists(damage_mark(self._file)):
             with suppress(Exception):  # it is noted below
@@ -233,7 +241,7 @@ class SqliteStore:
         return await to_thread.run_sync(self._read_history, task)
 
     def _read_history(self, task: Task) -> tuple[Recorded, ...]:
-        stored = self._reader.task(task.id)
+        stored = self._thread_reader.task(task.id)
         return events_of(task) if stored is None or stored.wrong is not None else history_of_log(stored.log)
 
     def _oldest_first(self, selection: Selection) -> Iterator[Task]:
