@@ -32,7 +32,8 @@ from ohm_subagents.contract import (
 )
 
 LINE = re.compile(
-    r"(\S) (task_\S+) Finder · (.*?) · ([\w ]+)(?:, (\S+ \d+|elsewhere))? · (\d+)s ago(?: · ([\d.]+)s)?(?: · (.*))?"
+    r"(\S) (task_\S+) Finder · (.*?) · ([\w ]+)(?:, (\S+ \d+|elsewhere))?"
+    r" · (?:created |ended )?(\d+)s(?: ago)?(?: · ([\d.]+)s)?(?: · (.*))?"
 )
 NOTHING_KEPT = 'Nothing is kept: subagents.store is "memory", so tasks are gone with the process that ran them.\n'
 

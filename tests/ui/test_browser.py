@@ -184,7 +184,7 @@ def test_the_address_holds_search_and_filters_and_keys_do_all_of_it(chromium, se
     page = opened(chromium, address)
     see(page.get_by_role("listitem")).to_have_count(5)
     see(page.get_by_role("listitem").first).to_contain_text("$0.0052with 4 below it")
-    see(page.get_by_role("listitem").first.get_by_role("time")).to_have_text(re.compile(r"started \d+[sm] ago"))
+    see(page.get_by_role("listitem").first.get_by_role("time")).to_have_text(re.compile(r"created \d+[sm] ago"))
     see(page.get_by_role("group", name="Status")).to_contain_text("running3of whichasking1stuck0queued0")
     page.keyboard.press("s")
     see(page.get_by_text("Choose a task first")).to_be_visible()

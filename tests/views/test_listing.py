@@ -43,14 +43,14 @@ def facts(task, **more) -> dict[str, str]:
 def test_a_task_is_two_lines(succeeded) -> None:
     first, second = task_list_lines(ListedTask.of(succeeded("out", *READ, SPENT)), now_ms=120_000)
     assert first == "✓ task_1 Finder · Auth scan"
-    assert second == "  succeeded · 2m ago · 0s · $0.5000 · 1 tool call · 1,000 tokens"
+    assert second == "  succeeded · ended 1m ago · 0s · $0.5000 · 1 tool call · 1,000 tokens"
 
 
 def test_a_failure_says_why_and_its_cost_is_not_cut_on_a_narrow_screen(failed) -> None:
     listed = ListedTask.of(failed(TIMED_OUT, *READ, SPENT))
     why = TIMED_OUT.message
-    assert task_list_lines(listed, now_ms=120_000, why=why, width=60)[1] == (
-        "  failed · 2m ago · 0s · $0.5000 · Timed out after 180s."
+    assert task_list_lines(listed, now_ms=120_000, why=why, width=64)[1] == (
+        "  failed · ended 1m ago · 0s · $0.5000 · Timed out after 180s."
     )
     assert f" · {why} · 1 tool call" in task_list_lines(listed, now_ms=0, why=why)[1]
     assert task_list_lines(listed, now_ms=0, why="two\n\x1b[2Jlines")[1].count("two lines") == 1
@@ -62,7 +62,7 @@ def test_what_a_task_did_is_read_before_what_it_used_on_a_line_of_its_own_where_
 ) -> None:
     long, short = "It is read in two places, of which one is never reached. " * 3, "It is read."
     listed = ListedTask.of(succeeded("out", *READ, SPENT))
-    facts = "  succeeded · 2m ago · 0s · $0.5000"
+    facts = "  succeeded · ended 1m ago · 0s · $0.5000"
     _, second, third = task_list_lines(listed, now_ms=120_000, why=long, width=width)
     assert (second, third[:-1]) == (facts, f"  {long}"[: len(third) - 1])
     assert width - 12 < len(third) <= width
@@ -73,7 +73,7 @@ def test_why_a_task_failed_has_two_lines_and_no_cost_is_left_out(failed) -> None
     why = "The provider refused the request, and said no more about that. " * 3
     below = replace(ListedTask.of(failed(TIMED_OUT, SPENT)), account=Account(below=Usage(cost_usd=Decimal("0.25"))))
     lines = task_list_lines(below, now_ms=120_000, why=why, width=60)
-    assert lines[1] == "  failed · 2m ago · 0s · $0.7500 +below"
+    assert lines[1] == "  failed · ended 1m ago · 0s · $0.7500 +below"
     assert [line[-1] == "…" for line in lines[2:]] == [False, True]
     narrow = task_list_lines(below, now_ms=120_000, why=why, width=30)
     assert "  $0.7500 +below" in narrow
@@ -141,17 +141,25 @@ def test_the_marker_tells_the_status(request, made: str, marker: str) -> None:
 
 
 def test_who_runs_a_task_is_told_while_somebody_does(running, succeeded) -> None:
-    assert task_list_lines(ListedTask.of(running()), now_ms=30_001, where="pid 7")[1] == "  running, pid 7 · 30s ago"
+    assert task_list_lines(ListedTask.of(running()), now_ms=30_001, where="pid 7")[1] == "  running, pid 7 · 30s"
     late = replace(ListedTask.of(running()), started_ms=20_001)  # it has waited for its turn
-    assert task_list_lines(late, now_ms=30_001)[1] == "  running · 30s ago · 10.0s"
+    assert task_list_lines(late, now_ms=30_001)[1] == "  running · 10s"
     assert "pid 7" not in task_list_lines(ListedTask.of(succeeded()), now_ms=1, where="pid 7")[1]
+
+
+def test_of_a_settled_task_the_time_since_its_end_is_told_and_of_one_that_works_that_of_its_work(
+    running, succeeded
+) -> None:
+    ended = replace(ListedTask.of(succeeded()), created_ms=0, started_ms=0, ended_ms=91_000)
+    assert task_list_lines(ended, now_ms=180_000)[1].startswith("  succeeded · ended 1m ago · 1m 31s")
+    assert task_list_lines(ListedTask.of(running()), now_ms=180_000)[1].startswith("  running · 2m 59s")
 
 
 def test_a_queued_task_has_taken_no_time_yet(running) -> None:
     task = replace(running(), status="queued", started_ms=None)
     head, state = task_list_lines(ListedTask.of(task), now_ms=5_000, where="elsewhere")
     assert head.startswith("… ")  # nothing moves yet
-    assert state == "  queued, elsewhere · 5s ago"
+    assert state == "  queued, elsewhere · created 5s ago"
 
 
 def test_a_description_cannot_break_the_line_nor_drive_the_terminal(succeeded) -> None:

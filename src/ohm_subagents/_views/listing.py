@@ -11,7 +11,15 @@ from ohm_subagents._views.account import cost_text_of, remaining_text, unpriced_
 from ohm_subagents._views.cells import cells, fit, one_line, printable, wrap
 from ohm_subagents._views.changes import changes_text
 from ohm_subagents._views.launch import launch_lines
-from ohm_subagents._views.quantities import age_text, cost_text, counted, duration_text, instant_text, usage_parts
+from ohm_subagents._views.quantities import (
+    age_text,
+    clock_text,
+    cost_text,
+    counted,
+    duration_text,
+    instant_text,
+    usage_parts,
+)
 from ohm_subagents._views.spans import BETWEEN, painted, span_cells, stacked
 from ohm_subagents._views.task_texts import elapsed_ms, shown_error, task_title
 from ohm_subagents._views.theme import PLAIN
@@ -33,8 +41,6 @@ if TYPE_CHECKING:
 
 _LABEL: Final = 14
 _WHY_CELLS: Final = 200
-_AT_ONCE_MS: Final = 1_000
-"""A task that has waited for its turn no longer than this, and works, is as old as its work is long."""
 _WIDE: Final = 70
 """Cells of a line in which there is room for words beside numbers."""
 _ASKED_LINES: Final = 5
@@ -60,7 +66,7 @@ def task_list_lines(
     width: int = sys.maxsize,
     theme: Theme = PLAIN,
 ) -> tuple[str, ...]:
-    """`<marker> <id>  <type> · <description>`, then status, age, duration, cost; as far as fits what it did and used.
+    """`<marker> <id>  <type> · <description>`, then status, times, cost; as far as fits what it did and used.
 
     What it did has a line of its own, and why it failed two, where there is no room for all of it.
     `short_id` is as much of its id as names it, `state` stands for the status, `concern` for its mark, `where` is the
@@ -128,10 +134,14 @@ def _shortened(words: str, width: int, most: int) -> list[str]:
 
 
 def _times(task: ListedTask, taken_ms: int, now_ms: int) -> list[str]:
-    """Return its age, and for how long it has worked, unless it works and that says the same."""
-    age, began_ms = age_text(now_ms - task.created_ms), task.started_ms
-    is_told = not task.is_terminal and began_ms is not None and began_ms - task.created_ms < _AT_ONCE_MS
-    return [age] if began_ms is None or is_told else [age, duration_text(taken_ms)]
+    """Return how long ago a task was made or ended, and for how long it has worked; of one that works only that.
+
+    One that ended before it began has not worked.
+    """
+    if task.ended_ms is None:
+        return [f"created {age_text(now_ms - task.created_ms)}" if task.started_ms is None else clock_text(taken_ms)]
+    took = [] if task.started_ms is None else [duration_text(taken_ms)]
+    return [f"ended {age_text(now_ms - task.ended_ms)}", *took]
 
 
 def _status_text(task: Task | ListedTask, where: str = "", state: str = "") -> str:

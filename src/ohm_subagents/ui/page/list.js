@@ -10,7 +10,7 @@ import { Sure, cancelQuestion } from "./sure.js";
 import { ago, counted, elapsed, fewTokens, instant, nameOf, noun, stuckMs, sum } from "./words.js";
 
 const PART = 100, DEEPEST_SHOWN = 6;
-const HEADS = [["what", "task"], ["model", "model"], ["began", "started"], ["took", "took"], ["tokens", "tokens"], ["cost", "cost"]];
+const HEADS = [["what", "task"], ["model", "model"], ["began", "created"], ["took", "took"], ["tokens", "tokens"], ["cost", "cost"]];
 
 export class ListView {
   title = "Tasks";
@@ -123,7 +123,7 @@ export class ListView {
           this.sure.label(task, "Cancel"))),
       node("span", { class: "model" }, task.model),
       node("time", { class: "number began", datetime: new Date(task.created_ms).toISOString(), title: instant(task.created_ms) },
-        node("span", { class: "unseen" }, "started "), ago(task.created_ms)),
+        node("span", { class: "unseen" }, "created "), ago(task.created_ms)),
       node("span", { class: "number took" }, elapsed(task)),
       node("span", { class: "number tokens", title: task.tree.tokens }, fewTokens(task.tree)),
       node("span", { class: "number cost" }, task.tree.cost),
