@@ -118,7 +118,7 @@ def batch_tasks() -> list[Task]:
         played(3, begun, *read, used("0.0175"), AnswerAwaited(request=QUESTION)),
         played(4, begun, *read, used("0.0300"), *quick, step_ms=13_000),
         played(5, begun, *read, used("0.0042"), *over(Failed(error=LIMITED))),
-        played(6, begun, used("0.0051"), TextDelta(text=LOOKING), step_ms=30_000),
+        played(6, begun, used("0.0051"), TextDelta(text=LOOKING), step_ms=34_000),
         played(7, begun, *read, used("0.0099"), *over(Failed(error=BROKEN), '{"note": 1}')),
         played(8, begun, *read, used("0.0123"), *over(Succeeded(), CACHE)),
         played(9, begun, *read, used("0.0088"), below, *over(Succeeded(), LOGIN)),

@@ -12,7 +12,7 @@ from ohm_subagents._views.live_task import LiveTask
 from ohm_subagents._views.spans import BETWEEN
 from ohm_subagents._views.task_texts import failure_line, shown_error
 from ohm_subagents._views.tree import SPINNER
-from ohm_subagents._views.waits import asked_lines, awaited_text, below_line, wait_lines
+from ohm_subagents._views.waits import asked_lines, awaited_text, below_line, model_line, wait_lines
 from ohm_subagents.contract.outcome import Cancelled
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def doing_line(live: LiveTask, *, now_ms: int) -> list[Span]:
     if opened:
         return call_row(opened[-1], task, now_ms=now_ms, waits=live.waits)
     words = _newest_words(live.thinking or said_end(task))
-    return [("dim", words or "Working...")]
+    return model_line(task, now_ms=now_ms) or [("dim", words or "Working...")]
 
 
 def why_failed(error: OhmError) -> list[Span]:

@@ -15,7 +15,7 @@ from ohm_subagents._views.task_texts import NEVER_BEGUN, STATUS_TOKENS, UPDATED,
 from ohm_subagents._views.titles import asked_again, title_line
 from ohm_subagents._views.tree import BLANK, BRANCH, DOWN, LAST, MIN_WIDTH, PREFIX
 from ohm_subagents._views.verification import verified_line
-from ohm_subagents._views.waits import asked_lines, awaited_text, below_line, wait_lines
+from ohm_subagents._views.waits import asked_lines, awaited_text, below_line, model_line, wait_lines
 from ohm_subagents.contract.task import UNAVAILABLE
 
 if TYPE_CHECKING:
@@ -115,6 +115,8 @@ def _last(live: LiveTask, now_ms: int, width: int, limit: int) -> list[list[Span
     waiting = waiting or [*filter(None, [below_line(live)])]
     if not waiting and live.concern(now_ms=now_ms) == "stuck":
         waiting = [[("warning", awaited_text(task))]]
+    elif not waiting and (waits := model_line(task, now_ms=now_ms)):
+        waiting = [waits]
     elif not waiting and live.thinking:
         waiting = [[("dim", f"Thinking: {line}") for line in last_lines(one_line(live.thinking), width=width, limit=1)]]
     room = limit - len(waiting)

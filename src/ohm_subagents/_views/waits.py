@@ -12,7 +12,7 @@ from ohm_subagents._views.cells import ELLIPSIS, cells, fit, one_line, wrap
 from ohm_subagents._views.quantities import clock_text
 from ohm_subagents._views.request_texts import landing_text, request_text
 from ohm_subagents._views.tool_calls import call_subject
-from ohm_subagents._views.work_facts import amiss_text
+from ohm_subagents._views.work_facts import amiss_text, progress_at_ms
 from ohm_subagents.contract.task import UNAVAILABLE
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _CHARS: Final = 4_000
 _COUNTED_MS: Final = 1_000
+_SILENT_MS: Final = 5_000
+"""Words that a model has said so long ago are not told as if it went on."""
 _STARTS: Final = "task"
 """The tool that waits for tasks which an earlier call has started."""
 _HELD: Final[Mapping[str, str]] = MappingProxyType(
@@ -135,6 +137,13 @@ def awaited_text(task: Task) -> str:
     if task.route.model == UNAVAILABLE:
         return "Waits for its model."
     return one_line(f"Waits for {task.route.provider}/{task.route.model}.")
+
+
+def model_line(task: Task, *, now_ms: int) -> list[Span]:
+    """Return that a task waits for its model, of which nothing has come for some seconds; empty for any other."""
+    quiet_ms = now_ms - (progress_at_ms(task) or now_ms)
+    is_over = task.status != "running" or task.activity.open_calls or quiet_ms < _SILENT_MS
+    return [] if is_over else [("muted", awaited_text(task))]
 
 
 def request_words(request: Request, cwd: str = "") -> str:
