@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     )
     from ohm_subagents._views.doing import doing_text
     from ohm_subagents._views.fleet_row import FLEET_SORTS, FleetRow, FleetSort, fleet_order
-    from ohm_subagents._views.fleet_table import fleet_lines
+    from ohm_subagents._views.fleet_table import fleet_lines, fleet_sums
     from ohm_subagents._views.hearing import Hearing, Unheard, unheard
     from ohm_subagents._views.listing import launch_fact_lines, list_counts, task_fact_lines, task_list_lines
     from ohm_subagents._views.live_task import Awaited, LiveTask, awaited_tasks, patient_tasks
@@ -131,6 +131,7 @@ __all__ = [
     "fit",
     "fleet_lines",
     "fleet_order",
+    "fleet_sums",
     "held_text",
     "in_tree",
     "instant_text",
@@ -190,7 +191,7 @@ __getattr__, __dir__ = lazy_names(
         "_views.cost_report": "COST_KEYS CostKey CostRow cost_csv cost_records cost_rows cost_table",
         "_views.doing": "doing_text",
         "_views.fleet_row": "FLEET_SORTS FleetRow FleetSort fleet_order",
-        "_views.fleet_table": "fleet_lines",
+        "_views.fleet_table": "fleet_lines fleet_sums",
         "_views.hearing": "Hearing Unheard unheard",
         "_views.listing": "launch_fact_lines list_counts task_fact_lines task_list_lines",
         "_views.live_task": "Awaited LiveTask awaited_tasks patient_tasks",

@@ -26,7 +26,7 @@ from ohm_subagents.contract import (
     UsageAdded,
     apply,
 )
-from ohm_subagents.views import PLAIN, FleetRow, FleetSort, cells, fleet_lines
+from ohm_subagents.views import PLAIN, FleetRow, FleetSort, cells, fleet_lines, fleet_sums
 
 
 def row(number, *, cost, tokens, began_ms):
@@ -292,6 +292,8 @@ def test_the_sums_lose_what_nobody_has_to_look_at_and_no_number_is_cut() -> None
         "3 tasks: 1 running, 1 failed · $0.2500",
         "3 tasks: 1 running, 1 failed · $0.2500",
     ]
+    unsorted = fleet_sums(rows, now_ms=6_000, width=90)
+    assert unsorted == "3 tasks: 1 running, 1 failed, 1 succeeded · $0.2500 with all below"
 
 
 def test_the_chosen_task_is_marked_and_always_in_sight() -> None:

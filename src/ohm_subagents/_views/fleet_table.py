@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ohm_subagents._views.account import price_text, remaining_parts
@@ -13,11 +12,11 @@ from ohm_subagents._views.fleet_work import work_lines
 from ohm_subagents._views.live_task import patient_tasks
 from ohm_subagents._views.quantities import clock_text, cost_text, counted
 from ohm_subagents._views.spans import BETWEEN, painted
+from ohm_subagents._views.state_counts import calm_counts, state_counts, without_spare
 from ohm_subagents._views.task_texts import STATUS_TOKENS, elapsed_ms, has_begun
 from ohm_subagents._views.work_facts import (
     CONCERN_MARKS,
     concern_of,
-    state_counts,
     state_mark,
     state_text,
 )
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from ohm_subagents._views.spans import Span
     from ohm_subagents._views.theme import Theme
     from ohm_subagents.contract.ids import TaskId
-    from ohm_subagents.contract.task import Status
 
 _LONGEST: Final = 24
 _SPARE: Final = ("requests", "process", "left", "tokens", "profile")
@@ -43,8 +41,6 @@ _GAP: Final = 2
 _HUNG: Final = 3
 """Cells from the mark of a row to its id."""
 _MARGIN, _CHOSEN = "  ", "▸ "
-_CALM: Final[tuple[Status, ...]] = ("cancelled", "queued", "succeeded")
-"""Nobody has to look at these."""
 
 
 class _Cells(NamedTuple):
@@ -101,7 +97,7 @@ def fleet_lines(
     empty where one can be chosen.
     """
     ids = {row.listed.id for row in rows}
-    sums = painted([("bold", _sums(rows, ids, sort, now_ms, width))], width, theme)
+    sums = painted([("bold", fleet_sums(rows, now_ms=now_ms, width=width, sort=sort))], width, theme)
     if not rows:
         said = painted([("dim", "Nothing waits or runs. What has ended is in: ohm tasks")], width, theme)
         return [sums, said][: max(1, height)]
@@ -126,28 +122,27 @@ def fleet_lines(
         lines.append(painted([*head, ("dim" if is_over else "", "  ".join(["", *others]))], width, theme))
         lines += [painted(spans, width, theme) for spans in told.get(row.listed.id, [])]
     if sight.rest:
-        counts = ", ".join(text for _, text in state_counts(states[row.listed.id] for row in sight.rest))
+        counts = ", ".join(text for _, text in state_counts(states[row.listed.id] for row in sight.rest).values())
         lines.append(painted([("dim", f"{margin}… and {len(sight.rest)} more: {counts}")], width, theme))
     return lines[: max(1, height)]
 
 
-def _sums(rows: Sequence[FleetRow], ids: Container[TaskId | None], sort: FleetSort, now_ms: int, width: int) -> str:
+def fleet_sums(rows: Sequence[FleetRow], *, now_ms: int, width: int, sort: FleetSort | None = None) -> str:
     """Return how many tasks there are of each status, ask or are stuck, and what they cost: each tree once.
 
     Where there is no room, the order goes first, then what the cost counts, then the numbers of those that nobody has
     to look at. No number is cut.
     """
-    states = [text for _, text in state_counts(fleet_states(rows, now_ms=now_ms).values())]
+    ids, counts = {row.listed.id for row in rows}, state_counts(fleet_states(rows, now_ms=now_ms).values())
     used = sum((row.listed.tree_usage for row in rows if row.listed.parent not in ids), NOTHING_USED)
-    counts = Counter(row.listed.status for row in rows)
-    first, calm = counted(len(rows), "task"), sum(counts[status] > 0 for status in _CALM)
-    cost = "" if used.cost_usd is None else f"{BETWEEN}{cost_text(used.cost_usd)}"
-    of_all = " with all below" if cost else ""
-    whole = f"{first}: {', '.join(states)}" if states else first
-    endings = (f"{cost}{of_all}{BETWEEN}sorted by {sort}", f"{cost}{of_all}", cost)
-    shorter = [f"{first}: {', '.join(states[:-spared])}{cost}" for spared in range(1, calm + 1) if states[:-spared]]
-    lines = [*(whole + ending for ending in endings), *shorter]
-    return next((line for line in lines if cells(line) <= width), lines[-1])
+    first, *others = [text for _, text in counts.values()] or [""]
+    cost = [] if used.cost_usd is None else [f"{BETWEEN}{cost_text(used.cost_usd)}"]
+    more = [" with all below"] if cost else []
+    more += [] if sort is None else [f"{BETWEEN}sorted by {sort}"]
+    head = counted(len(rows), "task") + (f": {first}" if first else "")
+    parts = [head, *(f", {text}" for text in others), *cost, *more]
+    spare = [*reversed(more), *(f", {text}" for _, text in calm_counts(counts))]
+    return "".join(without_spare(parts, spare, lambda kept: cells("".join(kept)) <= width))
 
 
 def _fitting(table: Sequence[_Cells], width: int) -> list[list[str]]:

@@ -21,11 +21,12 @@ from ohm_subagents._views.quantities import (
     usage_parts,
 )
 from ohm_subagents._views.spans import BETWEEN, painted, span_cells, stacked
+from ohm_subagents._views.state_counts import state_counts
 from ohm_subagents._views.task_texts import elapsed_ms, shown_error, task_title
 from ohm_subagents._views.theme import PLAIN
 from ohm_subagents._views.verification import verification_lines
 from ohm_subagents._views.waits import asked_lines, request_words
-from ohm_subagents._views.work_facts import state_counts, state_mark
+from ohm_subagents._views.work_facts import state_mark
 from ohm_subagents.contract.listed_task import NO_PROCESS
 from ohm_subagents.contract.outcome import Cancelled
 from ohm_subagents.contract.task import UNAVAILABLE
@@ -107,7 +108,7 @@ def list_counts(states: Sequence[State], *, of: int, width: int, theme: Theme = 
     Where there is no room for all, the numbers of those that nobody has to look at are left out. No number is cut.
     """
     first = counted(of, "task") if of <= len(states) else f"{len(states)} of {counted(of, 'task')}"
-    counts = state_counts(states)
+    counts = [*state_counts(states).values()]
     while True:
         between = [("dim", ", ")] * (len(counts) - 1)
         spans = [span for pair in zip_longest(counts, between) for span in pair if span is not None]

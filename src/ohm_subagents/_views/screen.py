@@ -14,9 +14,10 @@ from ohm_subagents._views.live_task import with_patience
 from ohm_subagents._views.live_tree import task_block
 from ohm_subagents._views.quantities import clock_text, cost_text, usage_parts
 from ohm_subagents._views.spans import painted, stacked
-from ohm_subagents._views.task_texts import STATUS_TOKENS, UPDATED
+from ohm_subagents._views.state_counts import calm_counts, state_counts, without_spare
+from ohm_subagents._views.task_texts import UPDATED
 from ohm_subagents._views.tree import MIN_WIDTH
-from ohm_subagents._views.work_facts import STUCK_RULE, state_counts
+from ohm_subagents._views.work_facts import STUCK_RULE
 from ohm_subagents.contract.usage import NOTHING_USED
 
 if TYPE_CHECKING:
@@ -44,7 +45,6 @@ Not as `need_rank` has it: what works is in sight before what has failed, which 
 """
 _LEAST_TREE: Final = 2
 """A tree of so many lines tells no more than a row with its words below; half of its lines are for what it asks."""
-_CALM: Final = frozenset({STATUS_TOKENS["cancelled"], STATUS_TOKENS["queued"], STATUS_TOKENS["succeeded"]})
 
 
 def screen_lines(
@@ -102,7 +102,7 @@ def opened_lines(tasks: Sequence[LiveTask], *, now_ms: int, width: int, height: 
 
 def _left_out(tasks: Sequence[LiveTask], now_ms: int, width: int, theme: Theme) -> list[str]:
     """Return the line that counts the tasks there is no room for, if there are any."""
-    told = ", ".join(text for _, text in _counted(tasks, now_ms))
+    told = ", ".join(text for _, text in _counts(tasks, now_ms).values())
     words = f"  {UPDATED} {len(tasks)} more: {told}"
     return [painted([("dim", words)], max(MIN_WIDTH, width), theme)] if tasks else []
 
@@ -137,7 +137,8 @@ def sum_line(tasks: Sequence[LiveTask], *, now_ms: int, width: int, theme: Theme
     Where there is no room for all of that, tokens and calls go first, then the time and the numbers of those that
     nobody has to look at; the first number says of how many it is then. No number is cut.
     """
-    counts = _counted(tasks, now_ms)
+    counts = _counts(tasks, now_ms)
+    told = [*counts.values()]
     used = sum((one.task.activity.usage for one in tasks), NOTHING_USED)
     began_ms = min((one.task.assignment.created_ms for one in tasks), default=now_ms)
     ended_ms = max((one.task.ended_ms or now_ms for one in tasks), default=now_ms)
@@ -146,11 +147,13 @@ def sum_line(tasks: Sequence[LiveTask], *, now_ms: int, width: int, theme: Theme
     usage: list[Span] = [("dim", number) for number in usage_parts(replace(used, cost_usd=None))]
     left = left_of(tasks, now_ms=now_ms)
     more = _unpriced(tasks) if left else []
-    parts = [*counts, time, *cost, *more, *left, *usage]
-    spare = [*reversed(usage), time, *more, *(part for part in counts[:0:-1] if part[0] in _CALM)]
-    while len(lines := stacked(_of_all(parts, counts, len(tasks)), width)) > 1 and spare:
-        parts.remove(spare.pop(0))
-    return painted(lines[0], width, theme)
+    parts = [*told, time, *cost, *more, *left, *usage]
+    spare = [*reversed(usage), time, *more, *calm_counts(counts)]
+
+    def stack(kept: list[Span]) -> list[list[Span]]:
+        return stacked(_of_all(kept, told, len(tasks)), width)
+
+    return painted(stack(without_spare(parts, spare, lambda kept: len(stack(kept)) == 1))[0], width, theme)
 
 
 def _unpriced(tasks: Sequence[LiveTask]) -> list[Span]:
@@ -179,8 +182,7 @@ def left_of(tasks: Sequence[LiveTask], *, now_ms: int) -> list[Span]:
     return [(mark, text) for mark, text in left if mark == "warning" or text.startswith("$")]
 
 
-def _counted(tasks: Sequence[LiveTask], now_ms: int) -> list[Span]:
-    """Count tasks by status; of those that run, how many ask or are stuck."""
+def _counts(tasks: Sequence[LiveTask], now_ms: int) -> dict[Status, Span]:
     return state_counts(one.concern(now_ms=now_ms) or one.task.status for one in tasks)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, get_args
 
@@ -18,7 +17,7 @@ from ohm_subagents.contract.events import ToolEnded
 from ohm_subagents.contract.task import UNAVAILABLE, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from ohm_subagents._views.spans import Span
     from ohm_subagents.contract.task import Task
@@ -27,7 +26,6 @@ Concern = Literal["asking", "stuck"]
 CONCERNS: Final[tuple[Concern, ...]] = get_args(Concern)
 State: TypeAlias = Concern | Status
 """The status of a task, or why it needs somebody."""
-_STATUSES: Final[tuple[Status, ...]] = ("running", "failed", "cancelled", "queued", "succeeded")
 CONCERN_MARKS: Final[Mapping[Concern, str]] = MappingProxyType({"asking": "?", "stuck": "!"})
 """One character for each, in place of the one for the status."""
 STUCK_RULE: Final = "! stuck: no progress for 30s; a long call may only be slow"
@@ -134,20 +132,6 @@ def need_rank(status: Status, concern: Concern | None) -> int:
 def amiss_text(counts: Mapping[str | None, int]) -> str:
     """Write how many tasks ask or are stuck, as `1 asking, 2 stuck`; empty for none."""
     return ", ".join(f"{counts[concern]} {concern}" for concern in CONCERNS if counts.get(concern))
-
-
-def state_counts(states: Iterable[State]) -> list[Span]:
-    """Count tasks by status, as `3 failed`; of those that run, how many ask or are stuck."""
-    found: Counter[str | None] = Counter(states)
-    amiss = amiss_text(found)
-    found["running"] += sum(found[concern] for concern in CONCERNS)
-    return [
-        ("warning", f"{found[status]} running ({amiss})")
-        if status == "running" and amiss
-        else (STATUS_TOKENS[status], f"{found[status]} {status}")
-        for status in _STATUSES
-        if found[status]
-    ]
 
 
 def state_text(task: Task, concern: Concern | None, *, now_ms: int) -> str:

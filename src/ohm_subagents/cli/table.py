@@ -10,7 +10,7 @@ from ohm_subagents._terminal.hint import Note, hint_lines
 from ohm_subagents._terminal.selection import STEPS, Selection
 from ohm_subagents._terminal.shown import Leave
 from ohm_subagents.commands import system_clock, terminal_theme
-from ohm_subagents.views import PLAIN, fleet_lines, fleet_order
+from ohm_subagents.views import fleet_lines, fleet_order, fleet_sums
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,8 +81,7 @@ class Table:
 
     def sum_line(self, width: int) -> str:
         """Return what the tasks came to so far, without colours."""
-        sums = fleet_lines(self._fleet.rows, sort=self._sort, now_ms=system_clock(), width=width, height=1, theme=PLAIN)
-        return sums[0].removesuffix(f" · sorted by {self._sort}")
+        return fleet_sums(self._fleet.rows, now_ms=system_clock(), width=width)
 
     def tell_news(self) -> None:
         """Wake those who wait for news."""
