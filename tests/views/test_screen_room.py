@@ -8,6 +8,7 @@ from decimal import Decimal
 from ohm_subagents.contract import (
     AccountCharged,
     Budget,
+    Cancelled,
     Event,
     Remaining,
     RunEnded,
@@ -72,6 +73,14 @@ def test_those_that_run_stay_and_the_others_are_counted() -> None:
         "at work 1",
     ]
     assert last == "  … 8 more: 5 queued, 3 succeeded"
+
+
+def test_one_that_waits_for_its_turn_stays_before_one_that_was_cancelled() -> None:
+    cancelled = told("cancelled", TaskSettled(outcome=Cancelled(reason="r")))
+    tasks = [cancelled, told("queued"), told("at work", DONE[0]), told("done", *DONE)]
+    _, first, _, last = screen_lines(tasks, now_ms=2_000, width=80, height=4, theme=PLAIN)
+    assert "queued" in first
+    assert last == "  … 2 more: 1 cancelled, 1 succeeded"
 
 
 def test_one_that_was_chosen_stays_too() -> None:

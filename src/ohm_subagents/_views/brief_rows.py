@@ -10,7 +10,7 @@ from ohm_subagents._views.spans import BETWEEN, folded, painted, span_cells
 from ohm_subagents._views.titles import facts_of, fitting_title, title_head, whole_numbers
 from ohm_subagents._views.tree import BLANK, LAST, MIN_WIDTH, PREFIX
 from ohm_subagents._views.waits import asked_lines
-from ohm_subagents._views.work_facts import need_rank
+from ohm_subagents._views.work_facts import telling_rank
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -199,7 +199,7 @@ class _Rows:
 
     def _rank(self, at: int) -> tuple[bool, int]:
         live = self._tasks[at]
-        return live.task.id != self._chosen, need_rank(live.task.status, live.concern(now_ms=self._now_ms))
+        return live.task.id != self._chosen, telling_rank(live.concern(now_ms=self._now_ms) or live.task.status)
 
 
 def _cut(said: list[Span], width: int, most: int) -> Lines:

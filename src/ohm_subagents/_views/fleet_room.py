@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ohm_subagents._views.fleet_row import fleet_ranks, rank_of
+from ohm_subagents._views.fleet_row import fleet_ranks
+from ohm_subagents._views.work_facts import sight_rank
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,7 +43,7 @@ def in_sight(
     with those around it where it would be left out.
     """
     ranks = fleet_ranks(ordered, states)
-    busy = sum(rank < rank_of("queued") for rank in ranks.values())
+    busy = sum(rank < sight_rank("queued") for rank in ranks.values())
     needy = sum(states[row.listed.id] in _NEEDY for row in ordered) if with_work else 0
     room_for_rows = room - min(needy, max(0, room - 1 - busy))
     if len(ordered) <= room_for_rows:

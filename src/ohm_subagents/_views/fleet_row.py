@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 from ohm_subagents._views.live_task import patient_tasks
 from ohm_subagents._views.task_texts import elapsed_ms
 from ohm_subagents._views.tree_order import in_tree
-from ohm_subagents._views.work_facts import concern_of
+from ohm_subagents._views.work_facts import concern_of, sight_rank
 from ohm_subagents.contract.listed_task import ListedTask  # noqa: TC001  the types of a public record are read at run time
 from ohm_subagents.contract.task import Task  # noqa: TC001  likewise
 
@@ -19,12 +19,6 @@ if TYPE_CHECKING:
 
 FleetSort = Literal["cost", "time", "tokens", "profile"]
 FLEET_SORTS: Final[tuple[FleetSort, ...]] = get_args(FleetSort)
-_SIDE_BY_SIDE: Final = ("asking", "stuck", "running", "failed", "queued", "cancelled", "succeeded")
-"""The first ones stand first, and are shown where there is not room for all.
-
-Not as `need_rank` has it: what works is in sight before what has failed, which stays as it is, and what waits for its
-turn before what has ended well.
-"""
 
 
 class FleetRow(NamedTuple):
@@ -69,18 +63,13 @@ def fleet_states(rows: Sequence[FleetRow], *, now_ms: int) -> dict[TaskId, State
 def fleet_ranks(rows: Sequence[FleetRow], states: Mapping[TaskId, State]) -> dict[TaskId, int]:
     """Return the place of each task by its state, or by the first one of those below it."""
     parents = {row.listed.id: row.listed.parent for row in rows}
-    ranks = {row.listed.id: rank_of(states[row.listed.id]) for row in rows}
+    ranks = {row.listed.id: sight_rank(states[row.listed.id]) for row in rows}
     for row in rows:
         rank, above = ranks[row.listed.id], row.listed.parent
         while above is not None and ranks.get(above, rank) > rank:
             ranks[above] = rank
             above = parents[above]
     return ranks
-
-
-def rank_of(state: State) -> int:
-    """Return the place of a state: the lower it is, the more somebody has to look at it."""
-    return _SIDE_BY_SIDE.index(state)
 
 
 def _key(row: FleetRow, sort: FleetSort, now_ms: int) -> tuple[float, str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ohm_subagents._views.cells import one_line
 from ohm_subagents._views.doing import doing_lines
 from ohm_subagents._views.live_task import LiveTask, awaited_tasks
-from ohm_subagents._views.work_facts import need_rank
+from ohm_subagents._views.work_facts import telling_rank
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
@@ -32,7 +32,7 @@ class _Told(NamedTuple):
     def rank(self, now_ms: int) -> int:
         """Return its place among those that are told of."""
         concern = None if self.live is None else self.live.concern(now_ms=now_ms)
-        return need_rank(self.row.listed.status, concern)
+        return telling_rank(concern or self.row.listed.status)
 
     def lines(self, now_ms: int, width: int, limit: int) -> list[list[Span]]:
         """Return it in so many lines at most."""

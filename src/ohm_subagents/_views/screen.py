@@ -17,7 +17,7 @@ from ohm_subagents._views.spans import painted, stacked
 from ohm_subagents._views.state_counts import calm_counts, state_counts, without_spare
 from ohm_subagents._views.task_texts import UPDATED
 from ohm_subagents._views.tree import MIN_WIDTH
-from ohm_subagents._views.work_facts import STUCK_RULE
+from ohm_subagents._views.work_facts import STUCK_RULE, sight_rank
 from ohm_subagents.contract.usage import NOTHING_USED
 
 if TYPE_CHECKING:
@@ -26,23 +26,9 @@ if TYPE_CHECKING:
     from ohm_subagents._views.live_task import LiveTask
     from ohm_subagents._views.spans import Span
     from ohm_subagents._views.theme import Theme
-    from ohm_subagents._views.work_facts import Concern
     from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.task import Status
 
-_IN_SIGHT: Final[tuple[Status | Concern, ...]] = (
-    "asking",
-    "stuck",
-    "running",
-    "failed",
-    "cancelled",
-    "queued",
-    "succeeded",
-)
-"""The first ones are shown where there is not room for all.
-
-Not as `need_rank` has it: what works is in sight before what has failed, which stays as it is, and can be read later.
-"""
 _LEAST_TREE: Final = 2
 """A tree of so many lines tells no more than a row with its words below; half of its lines are for what it asks."""
 
@@ -191,7 +177,7 @@ def _fitting(tasks: Sequence[LiveTask], room: int, chosen: str | None, now_ms: i
     if len(tasks) <= room:
         return tasks
     ranked = sorted(
-        tasks, key=lambda one: (one.task.id != chosen, _IN_SIGHT.index(one.concern(now_ms=now_ms) or one.task.status))
+        tasks, key=lambda one: (one.task.id != chosen, sight_rank(one.concern(now_ms=now_ms) or one.task.status))
     )
     kept = {one.task.id for one in ranked[: max(1, room - 1)]}
     return [one for one in tasks if one.task.id in kept]

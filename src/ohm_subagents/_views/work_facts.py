@@ -30,15 +30,8 @@ CONCERN_MARKS: Final[Mapping[Concern, str]] = MappingProxyType({"asking": "?", "
 """One character for each, in place of the one for the status."""
 STUCK_RULE: Final = "! stuck: no progress for 30s; a long call may only be slow"
 """The rule in a line of a list."""
-_NEED: Final[tuple[Status | Concern, ...]] = (
-    "asking",
-    "stuck",
-    "failed",
-    "running",
-    "cancelled",
-    "succeeded",
-    "queued",
-)
+_TOLD: Final[tuple[State, ...]] = ("asking", "stuck", "failed", "running", "cancelled", "succeeded", "queued")
+_SHOWN: Final[tuple[State, ...]] = ("asking", "stuck", "running", "failed", "queued", "cancelled", "succeeded")
 _NARROW: Final = 24
 """Cells for numbers: with fewer there is little room."""
 _WIDE: Final = 32
@@ -124,9 +117,20 @@ def concern_of(task: Task, *, now_ms: int, is_patient: bool = False) -> Concern 
     return "stuck" if not is_patient and quiet_ms(task, now_ms=now_ms) else None
 
 
-def need_rank(status: Status, concern: Concern | None) -> int:
-    """Return the place of a task among others by who needs to be looked at first: one that asks has the lowest."""
-    return _NEED.index(concern or status)
+def telling_rank(state: State) -> int:
+    """Return the place of a task among those of which something is told below their rows: the first ones have lines.
+
+    One that has failed is before those that work, for it says why; a queued one says nothing.
+    """
+    return _TOLD.index(state)
+
+
+def sight_rank(state: State) -> int:
+    """Return the place of a task among those that are shown: the first ones stay where there is not room for all.
+
+    One that works is before one that has failed, which stays as it is, and a queued one before what ended otherwise.
+    """
+    return _SHOWN.index(state)
 
 
 def amiss_text(counts: Mapping[str | None, int]) -> str:
