@@ -58,7 +58,7 @@ def expected(version=VERSION_3):
         elif event["kind"] == "route_resolved":
             event |= {"served_model": "", "program": "", "program_version": ""}
         elif event["kind"] == "request_held":
-            event["wait_s"] = None
+            event |= {"wait_s": None, "status": None}
     for run in (run for line in found.values() for key in ("runs", "inherited_runs") for run in line.get(key) or ()):
         run["checked"] = None
     return found
