@@ -4,7 +4,7 @@ A store is a `StoreSpec`, offered by the hook `ohm_stores`; `subagents.store` in
 `open(request)` gives a `Store`. A task is the fold of its events: a store may keep the events and fold them with
 `apply`, or the newest state. `MemoryStore` is one to begin with: a store that writes itself down may inherit from it.
 One that writes in a thread of its own, because disk or network are slow, is made of `WriterQueue`, `Saving`, `Recent`,
-`Expiry` and `Notes`; `log_lines` makes the log of a task, and `task_of_log` the task again.
+`Expiry`, `Notes` and `Adoption`; `log_lines` makes the log of a task, and `task_of_log` the task again.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ohm_subagents._config.load import LoadedConfig
+    from ohm_subagents._store.adoption import Adoption
     from ohm_subagents._store.expiry import Expiry
     from ohm_subagents._store.listing import listed_from_text, listed_to_text
     from ohm_subagents._store.log import history_of_log, log_lines, task_of_log
@@ -62,6 +63,7 @@ __all__ = [
     "HELD_TIMES",
     "MOST_CONSUMERS",
     "NO_PROCESS",
+    "Adoption",
     "Batch",
     "Changes",
     "CommandState",
@@ -135,6 +137,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        "_store.adoption": "Adoption",
         "_store.expiry": "Expiry",
         "_store.listing": "listed_from_text listed_to_text",
         "_store.log": "history_of_log log_lines task_of_log",

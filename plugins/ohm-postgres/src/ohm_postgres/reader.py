@@ -144,6 +144,14 @@ class Loader:
             return folded
         return Ok(self._recover(folded.ok_value, row.owner))
 
+    def left(self, task_id: str) -> tuple[Task, int] | None:
+        """Return an unsettled task of a dead owner as it was left, and the number of the owner."""
+        row = self._reader.task(task_id)
+        if row is None or row.ended_ms is not None or self._reader.is_live(row):
+            return None
+        folded = row.task()
+        return (folded.ok_value, row.owner) if isinstance(folded, Ok) else None
+
     def tasks(self, rows: Iterable[Row]) -> Iterator[tuple[Row, Result[Task, OhmError]]]:
         """Yield tasks from memory, or read, some at a time; without those that have been removed since."""
         page: list[Row] = []

@@ -9,7 +9,6 @@ from anyio import to_thread
 from ohm_postgres import owners
 from ohm_postgres.control import PostgresControl
 from ohm_postgres.eviction import Eviction
-from ohm_postgres.kept_requests import PostgresRequests
 from ohm_postgres.listener import Listener
 from ohm_postgres.log import PostgresLog
 from ohm_postgres.outbox import PostgresOutbox
@@ -17,6 +16,7 @@ from ohm_postgres.reader import Loader, Reader
 from ohm_postgres.stored import Row, Selection, to_text
 from ohm_postgres.writer import Writer
 from ohm_subagents.store import (
+    Adoption,
     Err,
     Expiry,
     Notes,
@@ -74,7 +74,8 @@ class PostgresStore:
         self._saving = Saving(self._queue, self._recent, self._notes, clock=self._clock, written_count=self._written)
         self.save, self.save_all, self.flush = self._saving.save, self._saving.save_all, self._saving.flush
         self._loader = Loader(self._reader, self._recent, self._saving.recovered)
-        self.requests = PostgresRequests(self._reader, self._queue, self._recent, flush=self.flush)
+        is_mine, left = self._reader.is_mine, self._loader.left
+        self.requests = Adoption(self._queue, self._recent, left=left, is_mine=is_mine, flush=self.flush)
         self._listener = Listener(self._address)
         self.control = PostgresControl(self._reader, owner, self._queue, self._listener)
         self.log = PostgresLog(self._reader)

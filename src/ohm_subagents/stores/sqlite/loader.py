@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ohm_subagents.contract.errors import OhmError
+    from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.task import Task
     from ohm_subagents.store import Recent
     from ohm_subagents.stores.sqlite.owners import Neighbours
@@ -61,6 +62,14 @@ class Loader:
         activity = replace(folded.ok_value.activity, checkpoint=self._reader.checkpoint(stored))
         task = replace(folded.ok_value, activity=activity)
         return Ok(task) if task.is_terminal or is_live else Ok(self._recover(task, stored.row.owner))
+
+    def left(self, task_id: TaskId) -> tuple[Task, int] | None:
+        """Return an unsettled task of a dead owner as it was left, and the number of the owner."""
+        stored = self._reader.task(task_id)
+        if stored is None or stored.row.ended_ms is not None or self._is_live(stored.row):
+            return None
+        folded = stored.task()
+        return (folded.ok_value, stored.row.owner) if isinstance(folded, Ok) else None
 
     def _is_live(self, row: Row) -> bool:
         return row.ended_ms is None and self._neighbours.is_at_work(row.owner)

@@ -11,6 +11,7 @@ from anyio import to_thread
 
 from ohm_subagents.contract.result import Err, Ok, Result
 from ohm_subagents.store import (
+    Adoption,
     Expiry,
     Recent,
     Saving,
@@ -20,7 +21,6 @@ from ohm_subagents.store import (
     unknown_task,
 )
 from ohm_subagents.stores.sqlite.control import SqliteControl
-from ohm_subagents.stores.sqlite.kept_requests import SqliteRequests
 from ohm_subagents.stores.sqlite.loader import Loader
 from ohm_subagents.stores.sqlite.log import SqliteLog
 from ohm_subagents.stores.sqlite.outbox import SqliteOutbox
@@ -99,7 +99,8 @@ class SqliteStore:
         self._saving = Saving(self._queue, self._recent, self._notes, clock=self._clock, written_count=self._written)
         self.save, self.save_all, self.flush = self._saving.save, self._saving.save_all, self._saving.flush
         self._loader = Loader(self._reader, self._neighbours, self._recent, self._saving.recovered)
-        self.requests = SqliteRequests(self._reader, self._neighbours, self._queue, self._recent, flush=self.flush)
+        is_mine, left = self._neighbours.is_mine, self._loader.left
+        self.requests = Adoption(self._queue, self._recent, left=left, is_mine=is_mine, flush=self.flush)
         wakers = Wakers(file.parent, owner=self._owner.id, is_usable=is_local)
         self._writer.tell = wakers.tell
         commands, events, settled = self._wakers = wakers.all()
