@@ -62,13 +62,12 @@ def test_a_batch_that_is_stopped_at_a_terminal_ends_as_it_was_drawn(ohm, ohm_pro
         screen.type("q")
         screen.wait_for_end()
         assert process.wait(PATIENCE_S) == 130
-    left = screen.text[screen.text.rindex("2 cancelled") :]
+    left = screen.text.rpartition("q stop")[2]
     assert ("Finder · Scan" in left, "Finder · Look" in left, "Cancelled after" in left) == (True, True, True)
     assert ("batch:" in screen.text, "output (" in screen.text) == (False, False)
 
 
 OVERVIEW = """\
-3 failed · 2 succeeded · 0s · 5 tool calls
   ✓ Scan · 0s · 1 tool · line one · line two
   ✓ Look · 0s · 1 tool
     ╰── The lock is released in a callback that may never be
@@ -77,6 +76,7 @@ OVERVIEW = """\
   ✕ Push · 0s · 1 tool · It is full for now.
   ✕ Pull · 0s · 1 tool · It is full for now.
   ✕ Mend · 0s · 1 tool · It broke.
+3 failed · 2 succeeded · 0s · 5 tool calls
 What failed may succeed when it is tried again, as id_3
 (Push) by:
   ohm run --resume id_3 "Try again."
@@ -95,6 +95,7 @@ def test_a_batch_without_room_for_its_trees_ends_with_what_each_answered_and_how
         assert process.wait(PATIENCE_S) == 1
     answers, _, end = screen.text.rpartition("\n\n")
     assert "never be called. The lock is released" in " ".join(answers.split())
+    assert "line two" not in answers.rpartition("q stop")[2]
     shown = re.sub(r"\b\d+(\.\d+)?s\b", "0s", end)
     assert re.sub(r"\w{3}_000", "id_", shown) == OVERVIEW
     place = json.loads(ohm("tasks", "--json").stdout)

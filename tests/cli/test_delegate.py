@@ -14,7 +14,6 @@ from ohm_subagents.commands import system_clock
 
 SESSION = r"\(session: [0-9a-f]{16}\)"
 FINAL = """\
-1 failed · 1 succeeded · … · 2 tool calls
   ✓ Delegate · pause
     ├── ✓ read src/app.py · 12 lines
     ╰── Succeeded after … · stage · 1 tool call
@@ -32,6 +31,8 @@ Said so far:
 So far: app.py
 Error: It broke. Repair it.
 …
+
+1 failed · 1 succeeded · … · 2 tool calls
 """
 
 
@@ -169,7 +170,7 @@ def test_tasks_are_live_on_a_terminal_and_stay_as_one_tree_and_their_answers(ohm
         ohm.released.write_text("go")
         screen.wait_for_end()
         assert process.wait(PATIENCE_S) == 1
-    last = "".join(screen.text.rpartition("1 failed · 1 succeeded")[1:])
+    last = "".join(screen.text.rpartition("  ✓ Delegate · pause\n    ├──")[1:])
     assert re.sub(r"\d+\.\ds|\d+s|session \w+", "…", last) == FINAL
     assert "\x1b[32m✓\x1b[0m" in screen.raw
     assert screen.raw.rindex("\x1b[?25h") > screen.raw.rindex("\x1b[?25l")

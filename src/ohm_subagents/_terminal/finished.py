@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -31,6 +32,11 @@ if TYPE_CHECKING:
 
 _MOST_SAID: Final = 3
 """Lines of what one of several tasks answered, or why it failed."""
+_BELOW_LIST: Final = 3
+"""Lines of sums, of a word about how it ended, and of the next command."""
+_RETRY: Final = 4
+"""Lines that tell how to try again."""
+_WORD: Final = re.compile(r"\w+")
 _NAMED: Final = 4
 """Tasks that a sentence names."""
 _TITLE: Final = 40
@@ -65,14 +71,21 @@ def print_finished(task: Task, theme: Theme, *, waits: tuple[CallWait, ...] = ()
 
 
 def print_batch(
-    tasks: Sequence[LiveTask], theme: Theme, *, after: Callable[[Task], None], asked: Container[TaskId] = ()
+    tasks: Sequence[LiveTask],
+    theme: Theme,
+    *,
+    after: Callable[[Task], None],
+    asked: Container[TaskId] = (),
+    is_told_once: bool = False,
 ) -> None:
-    """Print tasks as the live screen has them: what they came to, the tree of each, and then each answer by its title.
+    """Print tasks as the live screen has them: the tree of each, then each answer by its title, and what they came to.
 
     `tasks` are in the order of `Board.tasks`: each above those that its subagent has started, whose answers are not
     printed but for those that were `asked` for. `after` prints what belongs below an answer. In a pipe no line is cut.
-    Where a terminal has no room for the trees of several, the answers come first, and last what all came to, with the
-    beginning of what each answered or why it failed. One task is printed as `print_finished` does.
+    Where a terminal has no room for the trees of several, the answers come first, and last a list that it has room for,
+    with the beginning of what each answered or why it failed; with `is_told_once` an answer that is whole there is told
+    there alone, without `after`. What one task and those below it came to is above their tree. One task is printed as
+    `print_finished` does.
     """
     tasks = with_patience(tasks, now_ms=system_clock())
     tops = [at for at, one in enumerate(tasks) if not one.depth]
@@ -81,17 +94,18 @@ def print_batch(
     sums = [_sum(tasks, columns, theme)] if len(tasks) > 1 else []
     trees = [line for top, *below in blocks for line in _block(top, below, columns, theme)]
     is_long = is_terminal() and len(tops) > 1 and len(trees) >= height()
-    if not is_long:
-        print_styled("\n".join([*sums, *trees]))
+    is_mixed = len({one.task.assignment.profile for one in tasks}) > 1
+    rows = partial(_rows, tasks, tasks, columns, with_kind=is_mixed, free=_free(tasks)) if is_long else None
+    if rows is None:
+        print_styled("\n".join([*(sums if len(tops) == 1 else []), *trees]))
     told = [one._replace(depth=0) for one in tasks if not one.depth or one.task.id in asked]
-    for one in told:
+    for one in told if rows is None or not is_told_once else _untold(told, rows(PLAIN)):
         if one.task.is_terminal:  # the tree of another one has what it said
             print_styled("\n" + title_line(one, now_ms=now_ms, width=columns, theme=theme) if len(told) > 1 else "")
             _print_answer(one.task)
         after(one.task)
-    if is_long:
-        is_mixed = len({one.task.assignment.profile for one in tasks}) > 1
-        print_styled("\n".join(["", *sums, *_rows(tasks, tasks, columns, theme, with_kind=is_mixed)]))
+    if len(tops) > 1:
+        print_styled("\n".join(["", *([] if rows is None else rows(theme)), *sums]))
 
 
 def print_retry(tasks: Sequence[Task], store: Store, config: Path | None) -> None:
@@ -137,11 +151,34 @@ def _block(top: LiveTask, below: Sequence[LiveTask], width: int, theme: Theme) -
     return [*lines, *_rows(below, [top, *below], width, theme)]
 
 
+def _free(tasks: Sequence[LiveTask]) -> int:
+    """Return the lines that a list of tasks leaves on the screen, with its sums and what may come below them."""
+    is_tried_again = any(one.task.error is not None and one.task.error.retryable for one in tasks)
+    return max(0, height() - len(tasks) - _BELOW_LIST - (_RETRY if is_tried_again else 0))
+
+
+def _untold(tasks: Sequence[LiveTask], rows: Sequence[str]) -> list[LiveTask]:
+    """Return the tasks that have failed, or of whose answers these rows do not have all words."""
+    shown = _words(" ".join(rows))
+    told = ((one, one.task.error is None and _words(one.task.output or one.task.text) in shown) for one in tasks)
+    return [one for one, is_whole in told if not is_whole]
+
+
+def _words(text: str) -> str:
+    return " ".join(_WORD.findall(text))
+
+
 def _rows(
-    tasks: Sequence[LiveTask], among: Sequence[LiveTask], width: int, theme: Theme, *, with_kind: bool = True
+    tasks: Sequence[LiveTask],
+    among: Sequence[LiveTask],
+    width: int,
+    theme: Theme,
+    *,
+    with_kind: bool = True,
+    free: int = sys.maxsize,
 ) -> list[str]:
     """Return the rows of tasks, with what each answered; what is left is told above, if all `among` these share it."""
     now_ms = system_clock()
-    write = partial(brief_blocks, tasks, free=sys.maxsize, most=_MOST_SAID, now_ms=now_ms, width=width, theme=theme)
+    write = partial(brief_blocks, tasks, free=free, most=_MOST_SAID, now_ms=now_ms, width=width, theme=theme)
     rows = write(with_kind=with_kind, with_left=not left_of(among, now_ms=now_ms))
     return [line for row in rows for line in row]

@@ -99,7 +99,7 @@ def _print_called(result: ToolResult, tasks: Sequence[LiveTask], theme: Theme, a
     if not tasks or is_refused or result.details.get("rejected_count"):
         print_text(result.text if result.is_error else result.render(expanded=True, width=width()))
         return
-    print_batch(tasks, theme, after=tell_failure, asked=frozenset(about))
+    print_batch(tasks, theme, after=tell_failure, asked=frozenset(about), is_told_once=True)
 
 
 def _tell_retry(tasks: Sequence[LiveTask], about: Sequence[TaskId], ohm: Ohm, file: Path | None) -> None:
