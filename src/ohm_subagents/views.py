@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         price_text,
         remaining_text,
         total_line,
+        total_price_text,
         unpriced_text,
         used_text,
     )
@@ -170,6 +171,7 @@ __all__ = [
     "tool_row",
     "tool_rows",
     "total_line",
+    "total_price_text",
     "transcript_lines",
     "unheard",
     "unpriced_text",
@@ -182,7 +184,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "_views.account": "account_now price_text remaining_text total_line unpriced_text used_text",
+        "_views.account": "account_now price_text remaining_text total_line total_price_text unpriced_text used_text",
         "_views.answer": "assistant_text said_last",
         "_views.call_line": "call_line",
         "_views.call_waits": "CallWait call_waits",

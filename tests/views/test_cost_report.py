@@ -1,11 +1,24 @@
 """The usage of tasks, added up."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 from made_tasks import queued_task
 
 from ohm_subagents.contract import ListedTask, RouteResolved, Usage, UsageAdded, apply
-from ohm_subagents.views import PLAIN, CostRow, FleetRow, cost_csv, cost_records, cost_rows, cost_table, fleet_lines
+from ohm_subagents.views import (
+    PLAIN,
+    CostRow,
+    FleetRow,
+    LiveTask,
+    cost_csv,
+    cost_records,
+    cost_rows,
+    cost_table,
+    fleet_lines,
+    screen_lines,
+    total_line,
+)
 
 
 def listed(number, profile="finder", *, cost=None, model=None, day=0):
@@ -51,7 +64,7 @@ def test_a_table_leaves_out_columns_where_it_has_no_room_and_cuts_no_number() ->
 
 
 def test_a_session_that_is_too_long_keeps_its_end_by_which_it_differs() -> None:
-    rows = [CostRow(name=f"session_1795951120650_{'0' * 8}{n}", tasks=1, usage=Usage(requests=1)) for n in (1, 2)]
+    rows = [CostRow(name=f"session_1795951120650_{'0' * 8}{n}", tasks=1, usage=Usage(output_tokens=1)) for n in (1, 2)]
     _, one, two, _ = cost_table(rows, "session", width=50)
     assert (one.split()[0], two.split()[0]) == ("…120650_000000001", "…120650_000000002")
     assert len(one) <= 50
@@ -66,9 +79,33 @@ def test_what_no_provider_has_told_the_cost_of_is_unpriced_in_every_table() -> N
     assert ["unpriced" in line for line in table if "task_" in line] == [True, False]
 
 
+def test_what_used_no_tokens_is_not_called_unpriced() -> None:
+    refused = replace(listed(1), usage=Usage(requests=2, tool_calls=1))
+    assert [line.split()[-1] for line in cost_table(cost_rows([refused], "profile"), "profile")[1:]] == ["-", "-"]
+    assert (
+        "unpriced" not in fleet_lines([FleetRow(refused)], sort="cost", now_ms=1, width=200, height=9, theme=PLAIN)[2]
+    )
+
+
+def test_every_sum_says_how_many_tokens_its_cost_leaves_out() -> None:
+    tasks = [listed(1), listed(2, cost="0.25"), listed(3)]
+    assert total_line(tasks).startswith("3 tasks in all: $0.2500 (4,000 tokens unpriced) · 3 requests")
+    assert cost_table(cost_rows(tasks, "profile"), "profile")[-1] == "without 4,000 tokens unpriced"
+    table = fleet_lines([*map(FleetRow, tasks)], sort="cost", now_ms=1, width=200, height=9, theme=PLAIN)
+    assert table[0].endswith(" · $0.2500 (4,000 tokens unpriced) with all below · sorted by cost")
+    live = [LiveTask(queued_task(f"task_{number}")) for number in range(2)]
+    spent = [Usage(requests=1, input_tokens=1_000), Usage(requests=1, input_tokens=9, cost_usd=Decimal("0.25"))]
+    live = [
+        one._replace(task=apply(one.task, UsageAdded(usage=used), at_ms=1))
+        for one, used in zip(live, spent, strict=True)
+    ]
+    first = screen_lines(live, now_ms=1, width=120, height=20, theme=PLAIN)[0]
+    assert " · $0.2500 · 1,000 tokens unpriced · " in first
+
+
 def test_a_report_is_a_table_csv_or_json() -> None:
     rows = cost_rows(TASKS, "profile")
-    head, *lines, total = cost_table(rows, "profile")
+    head, *lines, total, _ = cost_table(rows, "profile")
     assert head.split() == [
         "profile",
         "tasks",

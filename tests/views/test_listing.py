@@ -109,7 +109,8 @@ def test_a_cost_that_no_provider_has_told_is_called_unpriced_with_what_is_counte
     assert f" · {said} · $4.9599 left" in task_block(LiveTask(task), now_ms=9_000, width=120, theme=PLAIN)[0]
     listed = task_list_lines(ListedTask.of(task), now_ms=9_000, with_cost=True, unpriced=unpriced_text(task))
     assert f" · 1 request · {said} · left: $4.9599" in listed[1]
-    assert unpriced_text(running(asked, charged[1])) == "unpriced"
+    counted = UsageAdded(usage=Usage(requests=1, output_tokens=9))
+    assert [unpriced_text(running(one, charged[1])) for one in (asked, counted)] == ["", "unpriced"]
     assert [unpriced_text(one) for one in (running(asked), running(asked, SPENT, charged[1]), running(*charged))] == [
         ""
     ] * 3

@@ -6,17 +6,17 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ohm_subagents._views.quantities import cost_text, counted, duration_text
+from ohm_subagents._views.spans import BETWEEN
 from ohm_subagents.contract.account import Remaining
 from ohm_subagents.contract.envelope_parts import RemainingBlock, UsageBlock, UsageCounts
 from ohm_subagents.contract.listed_task import ListedTask
-from ohm_subagents.contract.usage import NOTHING_USED
+from ohm_subagents.contract.usage import NOTHING_USED, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ohm_subagents.contract.account import Account
     from ohm_subagents.contract.task import Task
-    from ohm_subagents.contract.usage import Usage
 
 UNPRICED: Final = "unpriced"
 """The word for what requests cost that no provider has told the cost of, as of one that was refused or cut off."""
@@ -96,10 +96,22 @@ def _least(own: Remaining, around: Remaining) -> Remaining:
 
 
 def price_text(usage: Usage) -> str:
-    """Write what requests cost, `unpriced` if no provider has told that, or nothing if there were none."""
+    """Write what requests cost, `unpriced` if no provider has told that, or nothing if they used no tokens."""
     if usage.cost_usd is not None:
         return cost_text(usage.cost_usd)
-    return UNPRICED if usage.requests else ""
+    return UNPRICED if usage.input_tokens or usage.output_tokens else ""
+
+
+def total_price_text(usages: Sequence[Usage]) -> str:
+    """Write what several cost in all, and how many tokens that leaves out, whose cost no provider has told."""
+    return " ".join(filter(None, [price_text(Usage.total(usages)), left_out_text(usages)]))
+
+
+def left_out_text(usages: Sequence[Usage]) -> str:
+    """Write how many tokens the cost of several leaves out, as `(14,400 tokens unpriced)`; empty for none of them."""
+    tokens = unpriced_tokens(usages)
+    is_priced = any(one.cost_usd is not None for one in usages)
+    return f"({tokens:,} tokens {UNPRICED})" if tokens and is_priced else ""
 
 
 def used_text(usage: Usage) -> str:
@@ -108,7 +120,7 @@ def used_text(usage: Usage) -> str:
     parts += [counted(usage.requests, "request")] if usage.requests else []
     if usage.input_tokens or usage.output_tokens:
         parts.append(f"{usage.input_tokens:,} tokens in ({usage.cached_tokens:,} cached), {usage.output_tokens:,} out")
-    return " · ".join([*parts, *([counted(usage.tool_calls, "tool call")] if usage.tool_calls else [])])
+    return BETWEEN.join([*parts, *([counted(usage.tool_calls, "tool call")] if usage.tool_calls else [])])
 
 
 def unpriced_text(task: Task) -> str:
@@ -122,15 +134,20 @@ def unpriced_text(task: Task) -> str:
         return ""
     more = account.unpriced_usd
     if used.cost_usd is None:
-        return UNPRICED if more is None else f"{UNPRICED}, counted as {cost_text(more)}"
+        return price_text(used) if more is None else f"{UNPRICED}, counted as {cost_text(more)}"
     return "" if more is None else f"{UNPRICED} requests counted as {cost_text(more)}"
+
+
+def unpriced_tokens(usages: Iterable[Usage]) -> int:
+    """Return how many tokens have no price, as far as none of what was used with them has one."""
+    return sum(one.input_tokens + one.output_tokens for one in usages if one.cost_usd is None)
 
 
 def remaining_text(account: Account | None, *, at_ms: int) -> str:
     """Write what is left of each budget of a task, in epoch milliseconds `at_ms`; empty where nothing limits it."""
     left = None if account is None else account.remaining
     spawns = [] if left is None or left.spawns is None else [counted(left.spawns, "task")]
-    return " · ".join([*remaining_parts(account, at_ms=at_ms), *spawns])
+    return BETWEEN.join([*remaining_parts(account, at_ms=at_ms), *spawns])
 
 
 def remaining_parts(account: Account | None, *, at_ms: int) -> list[str]:
@@ -160,8 +177,10 @@ def total_line(tasks: Sequence[ListedTask], *, of: int | None = None) -> str:
 
     `of` is the number of all tasks that they were chosen from.
     """
-    used = sum((task.usage for task in tasks), NOTHING_USED)
+    usages = [task.usage for task in tasks]
+    rest = used_text(replace(Usage.total(usages), cost_usd=None))
+    used = BETWEEN.join(filter(None, [total_price_text(usages), rest]))
     which = f"{counted(len(tasks), 'task')} in all"
     if of is not None and of > len(tasks):
         which = f"{'These' if tasks[1:] else 'This'} {len(tasks)} of {counted(of, 'task')}"
-    return f"{which}: {used_text(used) or 'nothing used'}"
+    return f"{which}: {used or 'nothing used'}"

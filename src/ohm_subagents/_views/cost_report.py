@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
 from ohm_subagents._records import dataclass
-from ohm_subagents._views.account import price_text
+from ohm_subagents._views.account import UNPRICED, price_text, unpriced_tokens
 from ohm_subagents._views.cells import cells, fit, fit_end, one_line
 from ohm_subagents.contract.usage import NOTHING_USED, Usage
 
@@ -68,6 +68,8 @@ class CostRow:
     """The number of the tasks."""
     usage: Usage
     """The sum of what they used; what tasks below them used is theirs."""
+    unpriced_tokens: int = 0
+    """The tokens of those of them that no provider has told the cost of."""
 
 
 def cost_rows(tasks: Iterable[ListedTask], by: CostKey) -> list[CostRow]:
@@ -75,7 +77,10 @@ def cost_rows(tasks: Iterable[ListedTask], by: CostKey) -> list[CostRow]:
     found: dict[str, list[Usage]] = defaultdict(list)
     for task in tasks:
         found[_name_of(task, by)].append(task.usage)
-    rows = [CostRow(name=name, tasks=len(used), usage=Usage.total(used)) for name, used in found.items()]
+    rows = [
+        CostRow(name=name, tasks=len(used), usage=Usage.total(used), unpriced_tokens=unpriced_tokens(used))
+        for name, used in found.items()
+    ]
     if by == "day":
         return sorted(rows, key=lambda row: row.name)
     return sorted(rows, key=lambda row: (-(row.usage.cost_usd or 0), -row.usage.input_tokens, row.name))
@@ -94,7 +99,7 @@ def _name_of(task: ListedTask, by: CostKey) -> str:
 
 
 def cost_table(rows: Sequence[CostRow], by: CostKey, *, width: int = sys.maxsize) -> list[str]:
-    """Write rows as a table with a line of heads, and one of sums.
+    """Write rows as a table with a line of heads, and one of sums; costs that leave tokens out say so below it.
 
     Where `width` cells are not enough, names are cut, those of sessions at the front, and columns left out: first what
     was cached, then tool calls, requests and tasks. No number is cut.
@@ -110,7 +115,9 @@ def cost_table(rows: Sequence[CostRow], by: CostKey, *, width: int = sys.maxsize
             break
         del widths[column]
     room = max(1, width - _taken(widths))
-    return [_aligned(line._replace(name=cut(line.name, room)), min(longest, room), widths) for line in table]
+    lines = [_aligned(line._replace(name=cut(line.name, room)), min(longest, room), widths) for line in table]
+    unpriced = sum(row.unpriced_tokens for row in rows)
+    return [*lines, f"without {unpriced:,} tokens {UNPRICED}"] if unpriced and used.cost_usd is not None else lines
 
 
 def _taken(widths: Mapping[str, int]) -> int:

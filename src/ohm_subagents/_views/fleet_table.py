@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ohm_subagents._views.account import price_text, remaining_parts
+from ohm_subagents._views.account import left_out_text, price_text, remaining_parts
 from ohm_subagents._views.cells import cells, fit, one_line
 from ohm_subagents._views.fleet_room import in_sight
 from ohm_subagents._views.fleet_row import fleet_order, fleet_states
@@ -137,7 +137,8 @@ def fleet_sums(rows: Sequence[FleetRow], *, now_ms: int, width: int, sort: Fleet
     used = sum((row.listed.tree_usage for row in rows if row.listed.parent not in ids), NOTHING_USED)
     first, *others = [text for _, text in counts.values()] or [""]
     cost = [] if used.cost_usd is None else [f"{BETWEEN}{cost_text(used.cost_usd)}"]
-    more = [" with all below"] if cost else []
+    more = [f" {left_out}"] if (left_out := left_out_text([row.listed.usage for row in rows])) else []
+    more += [" with all below"] if cost else []
     more += [] if sort is None else [f"{BETWEEN}sorted by {sort}"]
     head = counted(len(rows), "task") + (f": {first}" if first else "")
     parts = [head, *(f", {text}" for text in others), *cost, *more]

@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._views.account import UNPRICED
+from ohm_subagents._views.account import UNPRICED, left_out_text
 from ohm_subagents._views.brief_rows import brief_blocks
 from ohm_subagents._views.budget_left import left_spans
 from ohm_subagents._views.live_task import with_patience
@@ -132,7 +132,7 @@ def sum_line(tasks: Sequence[LiveTask], *, now_ms: int, width: int, theme: Theme
     time: Span = ("dim", clock_text(ended_ms - began_ms))
     usage: list[Span] = [("dim", number) for number in usage_parts(replace(used, cost_usd=None))]
     left = left_of(tasks, now_ms=now_ms)
-    more = _unpriced(tasks) if left else []
+    more = (_unpriced(tasks) if left else []) or _without_price(tasks)
     parts = [*told, time, *cost, *more, *left, *usage]
     spare = [*reversed(usage), time, *more, *calm_counts(counts)]
 
@@ -140,6 +140,12 @@ def sum_line(tasks: Sequence[LiveTask], *, now_ms: int, width: int, theme: Theme
         return stacked(_of_all(kept, told, len(tasks)), width)
 
     return painted(stack(without_spare(parts, spare, lambda kept: len(stack(kept)) == 1))[0], width, theme)
+
+
+def _without_price(tasks: Sequence[LiveTask]) -> list[Span]:
+    """Return how many tokens the cost leaves out."""
+    left_out = left_out_text([one.task.activity.usage for one in tasks])
+    return [("dim", left_out.strip("()"))] if left_out else []
 
 
 def _unpriced(tasks: Sequence[LiveTask]) -> list[Span]:

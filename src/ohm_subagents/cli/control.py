@@ -24,9 +24,9 @@ from ohm_subagents.commands import (
     print_text,
     with_config,
 )
-from ohm_subagents.contract import CommandRejected, Err, Usage
+from ohm_subagents.contract import CommandRejected, Err
 from ohm_subagents.suite import asked_by
-from ohm_subagents.views import changes_text, price_text
+from ohm_subagents.views import changes_text, total_price_text
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -95,7 +95,7 @@ def _tell_below(newest: list[Task], below: list[LiveTask]) -> None:
     """Tell how many tasks a cancel has ended with the one that was named, and what all of them have cost."""
     ended = sum(not one.task.is_terminal for one in below)
     told = f"{ended} {'task below it was' if ended == 1 else 'tasks below it were'} cancelled too. " if ended else ""
-    cost = price_text(Usage.total(task.activity.usage for task in newest))
+    cost = total_price_text([task.activity.usage for task in newest])
     complain(f"{told}{f'With all {len(below)} below it: {cost}.' if cost else ''}".strip())
 
 
