@@ -142,8 +142,21 @@ def test_tasks_stand_below_those_that_have_started_them_and_costs_say_what_they_
     assert [line.split()[1] for line in shown] == ["task_1", "task_2", "task_3"]
     assert ["with below $0.3000" in line for line in shown] == [False, True, False]
     narrow = fleet_lines(rows, sort="cost", now_ms=6_000, width=60, height=9, theme=PLAIN)
-    assert ("with all below" in narrow[0], " $0.3000 " in narrow[3], "with" in narrow[3]) == (True, True, False)
+    assert ("with all below" in narrow[0], " $0.3000+ " in narrow[3], "with" in narrow[3]) == (True, True, False)
     assert [line.endswith("    Look") for line in shown] == [False, False, True]
+
+
+def test_one_cost_that_counts_what_is_below_takes_no_room_from_long_titles() -> None:
+    used, title = (
+        UsageAdded(usage=Usage(requests=1, cost_usd=Decimal("0.2"))),
+        "Should the next release be a major one?",
+    )
+    rows = [at_work("task_1", used), at_work("task_2", used, below=Usage(requests=1, cost_usd=Decimal("0.1")))]
+    rows = [row._replace(listed=replace(row.listed, description=title)) for row in rows]
+    wide = fleet_lines(rows, sort="cost", now_ms=6_000, width=120, height=9, theme=PLAIN)[2:]
+    assert [line.endswith(title) for line in wide] == [True, True]
+    assert [line.partition("$")[2].partition(title)[0] for line in wide] == ["0.3000+  ", "0.2000   "]
+    assert "with below $0.3000" in fleet_lines(rows, sort="cost", now_ms=6_000, width=200, height=9, theme=PLAIN)[2]
 
 
 def test_what_is_left_is_told_once_a_tree() -> None:

@@ -36,6 +36,7 @@ _SPARE: Final = ("requests", "process", "left", "tokens", "profile")
 _NUMBERS: Final = frozenset({"time", "requests", "tokens", "cost"})
 """The columns that end at the right."""
 _WITH_BELOW: Final = "with below "
+_BELOW: Final = "+"
 _LEAST_TITLE: Final = 24
 _GAP: Final = 2
 _HUNG: Final = 3
@@ -149,13 +150,23 @@ def fleet_sums(rows: Sequence[FleetRow], *, now_ms: int, width: int, sort: Fleet
 def _fitting(table: Sequence[_Cells], width: int) -> list[list[str]]:
     """Return the lines of a table with the columns that leave room for a title, each as wide as it has to be."""
     widths = _columns(table, width)
-    if "tokens" not in widths:  # it is narrow, and the first line says that costs are of whole trees
-        table = [line._replace(cost=line.cost.removeprefix(_WITH_BELOW)) for line in table]
+    if "requests" not in widths or _taken(widths) + max(cells(line.task) for line in table) > width:
+        table = _marked(table)
         widths = _columns(table, width)
     if _taken(widths) + _LEAST_TITLE > width:  # the second line says what it waits for
         table = [line._replace(state=line.state.partition(" ")[0]) for line in table]
         widths = _columns(table, width)
     return [[*_aligned(line, widths), line.task] for line in table]
+
+
+def _marked(table: Sequence[_Cells]) -> list[_Cells]:
+    """Return the lines with a mark behind the costs that count what is below too, in place of words before them."""
+    with_below = [line.cost.startswith(_WITH_BELOW) for line in table]
+    blank = " " if any(with_below) else ""
+    return [
+        line._replace(cost=line.cost.removeprefix(_WITH_BELOW) + (_BELOW if is_marked else blank))
+        for line, is_marked in zip(table, with_below, strict=True)
+    ]
 
 
 def _aligned(line: _Cells, widths: Mapping[str, int]) -> Iterator[str]:
@@ -171,8 +182,9 @@ def _columns(table: Sequence[_Cells], width: int) -> dict[str, int]:
     widths = {column: max(map(cells, texts)) for column, texts in columns}
     if widths["left"] == cells(_HEADS.left):  # nothing limits any of them
         del widths["left"]
+    least = max(_LEAST_TITLE, min(max(cells(line.task) for line in table), width // 3))
     for column in _SPARE:
-        if _taken(widths) + _LEAST_TITLE <= width:
+        if _taken(widths) + least <= width:
             break
         widths.pop(column, None)
     return widths
