@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack
 import anyio
 import pytest
 from store_tasks import Clock, FullDisk, Hand, opened
+from wire_samples import EVENTS
 
 from ohm_subagents.contract import (
     Checkpointed,
@@ -26,7 +27,7 @@ from ohm_subagents.contract import (
     UsageAdded,
 )
 from ohm_subagents.contract.usage import Usage
-from ohm_subagents.store import Process, RetentionPolicy, TaskQuery, history_of_log
+from ohm_subagents.store import ListedTask, Process, RetentionPolicy, TaskQuery, history_of_log
 from ohm_subagents.stores.sqlite.eviction import MANY
 from ohm_subagents.stores.sqlite.place import network_file_system
 from ohm_subagents.stores.sqlite.stored import chunk_checksum
@@ -92,6 +93,17 @@ async def test_streamed_events_are_in_the_log_and_do_not_touch_the_index(registr
         log = b"".join(lines for (lines,) in tables(tmp_path, "SELECT lines FROM events ORDER BY n"))
         assert log.count(b"\n") < 100
         assert [one.event.text for one in history_of_log(log)[2:]] == [f"{number} " for number in range(1000)]
+
+
+@pytest.mark.parametrize("event", [one for one in EVENTS if one.kind != "sang"], ids=lambda event: event.kind)
+async def test_whatever_happens_to_a_task_others_list_it_as_it_is_then(registry, clock, event):
+    async with registry() as store, registry() as other:
+        task = Hand(store, clock).started("task_1")
+        await store.flush()
+        clock.now += 1000
+        task = Hand(store, clock).tell(task, event)
+        await store.flush()
+        assert [*other.list(TaskQuery())] == [Ok(ListedTask.of(task))]
 
 
 async def test_lines_of_a_later_version_cost_themselves_only(registry, clock, tmp_path):

@@ -2,7 +2,7 @@
 
 import queue
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from typing import Final, Generic, TypeVar
 
@@ -17,9 +17,11 @@ from ohm_subagents.contract.events import (
     TaskQueued,
     TaskSettled,
     ToolEnded,
+    ToolStarted,
     UsageAdded,
 )
 from ohm_subagents.contract.ids import TaskId
+from ohm_subagents.contract.model_route import RouteResolved
 from ohm_subagents.contract.task import Task
 from ohm_subagents.contract.workspace import WorkspaceKept
 
@@ -28,12 +30,6 @@ MANY: Final = 4096
 """After so many entries of a task that wait, because the disk is slow, its streamed texts are merged."""
 LINGER_S: Final = 0.03
 """Seconds that the writer waits for more before it writes, unless a flush waits for it."""
-
-
-_NOTED: Final = frozenset(
-    {TaskQueued, RunStarted, UsageAdded, ToolEnded, AccountCharged, TaskSettled, Checkpointed, WorkspaceKept}
-)
-"""Events that change more than the log."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -60,19 +56,6 @@ class Changes:
         """Return True if it has settled or asks: whoever waits for that is to be told."""
         return self.has_settled or bool(self.task.requests)
 
-    def note(self, task: Task, event: Event) -> None:
-        """Take in what an event means for the tables beside the log."""
-        if isinstance(event, TaskQueued):
-            self.is_created = True
-            self.has_checkpoint = task.activity.checkpoint is not None
-            self.entries = [task]
-        elif isinstance(event, Checkpointed):
-            self.has_checkpoint = True
-        elif not isinstance(event, WorkspaceKept):
-            self.is_moved = True
-            self.has_settled |= isinstance(event, TaskSettled)
-        self.is_late |= task.is_terminal and not isinstance(event, TaskSettled)
-
     @property
     def is_all_late(self) -> bool:
         """Return True if all of it came after the end: a task that was removed meanwhile does without."""
@@ -86,6 +69,40 @@ class Changes:
         self.has_checkpoint |= later.has_checkpoint
         self.has_settled |= later.has_settled
         self.is_late |= later.is_late
+
+
+def _create(changes: Changes, task: Task) -> None:
+    changes.is_created = True
+    changes.has_checkpoint = task.activity.checkpoint is not None
+    changes.entries = [task]
+
+
+def _move(changes: Changes, task: Task) -> None:
+    changes.is_moved = True
+    changes.is_late |= task.is_terminal
+
+
+def _keep_checkpoint(changes: Changes, task: Task) -> None:
+    changes.has_checkpoint = True
+    changes.is_late |= task.is_terminal
+
+
+def _keep_late(changes: Changes, task: Task) -> None:
+    changes.is_late |= task.is_terminal
+
+
+def _settle(changes: Changes, _task: Task) -> None:
+    changes.is_moved = changes.has_settled = True
+
+
+_NOTED: Final[Mapping[type, Callable[[Changes, Task], None]]] = {
+    TaskQueued: _create,
+    **dict.fromkeys((RunStarted, RouteResolved, UsageAdded, ToolStarted, ToolEnded, AccountCharged), _move),
+    Checkpointed: _keep_checkpoint,
+    WorkspaceKept: _keep_late,
+    TaskSettled: _settle,
+}
+"""The events that change more than the log, and what takes in how."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,8 +179,9 @@ class WriterQueue(Generic[Other]):
         changes = self._batch.changes.get(task.id)
         if changes is None:
             changes = self._batch.changes[task.id] = Changes(task=task)
-        if type(event) in _NOTED:
-            changes.note(task, event)
+        take_in = _NOTED.get(type(event))
+        if take_in is not None:
+            take_in(changes, task)
         changes.task = task
         changes.entries.append((task.updated_ms, event))
         if not len(changes.entries) % MANY:
