@@ -114,11 +114,6 @@ class Board:
         return all(one.task.requests or one.task.is_terminal for one in self.tasks)
 
     @property
-    def asks(self) -> bool:
-        """True if a task waits for an answer."""
-        return any(one.task.requests for one in self._tasks.values())
-
-    @property
     def chosen_task(self) -> Task | None:
         """The task that was chosen, or the only one."""
         tasks = [one.task for one in self.tasks]
@@ -135,9 +130,10 @@ class Board:
 
     @property
     def asked(self) -> Request | None:
-        """The request of the chosen task; without a choice, that of the first that asks."""
-        tasks = [one.task for one in self.tasks if self.selection.chosen in {None, one.task.id}]
-        return next((one.requests[0] for one in tasks if one.requests), None)
+        """The request of the chosen task; where that asks nothing, of the first that does."""
+        asking = [one.task for one in self.tasks if one.task.requests]
+        chosen = [one for one in asking if one.id == self.selection.chosen]
+        return next((one.requests[0] for one in chosen or asking), None)
 
     def task(self, task_id: TaskId) -> Task | None:
         """Return a shown task as it is now; None if it is not known."""
@@ -158,7 +154,7 @@ class Board:
         return sum(one.task.id in below - {task_id} and not one.task.is_terminal for one in self.tasks)
 
     def press(self, key: str) -> Shown | Leave | None:
-        """Choose, open or close a task, or leave; see `Shown`."""
+        """Choose a task or none, open or close it, or leave; see `Shown`."""
         match key:
             case "q" | "\x1b" if self.back is not None and (key == "q" or not self.is_open):
                 return self.back()
@@ -168,8 +164,10 @@ class Board:
                 if self.selection.chosen is None:
                     self.move(0)
                 self.is_open = not self.is_open
-            case "\x1b":
+            case "\x1b" if self.is_open:
                 self.is_open = False
+            case "\x1b":
+                self.selection.chosen = None
             case _ if key in STEPS:
                 self.move(STEPS[key])
             case _:

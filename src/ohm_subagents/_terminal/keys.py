@@ -174,11 +174,11 @@ class Keyboard:
             self._tell(refused)
 
     def _answer(self) -> None:
-        """Let the request of the chosen task be answered; without a choice, that of the first that asks."""
+        """Let the request of the chosen task be answered; where that asks nothing, that of the first that does."""
         asked = self._shown.asked
         if asked is None:
-            self._shown.note.say("It asks nothing: choose one that is ?." if self._shown.asks else "")
-        elif asked.id not in self._pending:
+            return
+        if asked.id not in self._pending:
             self._group.start_soon(self._answered_elsewhere, asked)
         else:
             self._wanted, self._is_put_off = asked.id, False

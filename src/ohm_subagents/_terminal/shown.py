@@ -51,12 +51,7 @@ class Shown(Protocol):
 
     @property
     def asked(self) -> Request | None:
-        """The request of the chosen task; without a choice, that of the first that asks."""
-        ...
-
-    @property
-    def asks(self) -> bool:
-        """True if a task waits for an answer."""
+        """The request of the chosen task; where that asks nothing, of the first that does."""
         ...
 
     def task(self, task_id: TaskId) -> Task | None:

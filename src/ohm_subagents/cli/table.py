@@ -56,14 +56,10 @@ class Table:
 
     @property
     def asked(self) -> Request | None:
-        """The request of the chosen task; without a choice, that of the first that asks."""
-        chosen = (row for row in self._ordered() if self.selection.chosen in {None, row.listed.id})
-        return next((row.task.requests[0] for row in chosen if row.task is not None and row.task.requests), None)
-
-    @property
-    def asks(self) -> bool:
-        """True if a task waits for an answer."""
-        return any(row.task is not None and row.task.requests for row in self._fleet.rows)
+        """The request of the chosen task; where that asks nothing, of the first that does."""
+        asking = [row.task for row in self._ordered() if row.task is not None and row.task.requests]
+        chosen = [one for one in asking if one.id == self.selection.chosen]
+        return next((one.requests[0] for one in chosen or asking), None)
 
     def task(self, task_id: TaskId) -> Task | None:
         """Return all that is known of a task now; None if it is not kept."""
@@ -133,7 +129,7 @@ class Table:
         sorts = [f"{key} {'▾ ' if sort == self._sort else ''}{sort}" for key, sort in _SORTS.items()]
         if not self._fleet.rows:
             return ["q quit"]
-        steer = ["s send", *(["a answer"] if self.asks else []), "x cancel"]
+        steer = ["s send", *(["a answer"] if self.asked is not None else []), "x cancel"]
         return ["q quit", "↑↓ choose ▸", "Enter open", *steer, *sorts]
 
     def _ordered(self) -> list[FleetRow]:
