@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from ohm_subagents._views.tree import status_marker
     from ohm_subagents._views.tree_order import in_tree
     from ohm_subagents._views.verification import check_text, verified_line
-    from ohm_subagents._views.waits import asked_text, awaited_text, held_text, queued_text, request_words
+    from ohm_subagents._views.waits import asked_text, asked_times, awaited_text, held_text, queued_text, request_words
     from ohm_subagents._views.work_facts import (
         CONCERNS,
         STUCK_RULE,
@@ -107,6 +107,7 @@ __all__ = [
     "argument_lines",
     "arguments_in",
     "asked_text",
+    "asked_times",
     "assistant_text",
     "awaited_tasks",
     "awaited_text",
@@ -213,7 +214,7 @@ __getattr__, __dir__ = lazy_names(
         "_views.tree": "status_marker",
         "_views.tree_order": "in_tree",
         "_views.verification": "check_text verified_line",
-        "_views.waits": "asked_text awaited_text held_text queued_text request_words",
+        "_views.waits": "asked_text asked_times awaited_text held_text queued_text request_words",
         "_views.work_facts": "CONCERNS STUCK_RULE Concern concern_of progress_at_ms quiet_ms state_text",
     },
 )

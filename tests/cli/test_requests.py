@@ -181,7 +181,7 @@ def test_without_a_terminal_the_run_says_how_to_answer_and_another_process_does(
     assert f"ohm answer {request['id']} approve" in told
     assert (request["tool"], request["arguments"]) == ("bash", '{"command":"git push"}')
     assert re.search(r"Asks: bash git push\s+\(", shown)
-    assert re.search(rf"(?m)^asks +bash .*\({request['id']}\)$", shown)
+    assert re.search(rf"(?m)^asks +bash .*\({request['id']}\) · asked \d+s ago", shown)
     assert " · asking, pid " in tasks
     assert " · Asks: bash git push (" in tasks
     assert f" ({request['id']}) · " in tasks

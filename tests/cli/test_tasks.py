@@ -109,17 +109,24 @@ async def test_those_that_are_stuck_or_wait_for_an_answer_are_found(ohm) -> None
         hand.started("task_lead")
         hand.started("task_quiet", parent="task_lead")
         place = {"task_id": asking.id, "session_id": asking.session_id, "path": (asking.id,), "profile": "finder"}
+        place |= {"asked_ms": clock(), "expires_ms": clock() + 600_000}
         hand.tell(asking, AnswerAwaited(request=Request(id="req_1", kind="question", question="May I?", **place)))
         await store.flush()
         for status, found in (("stuck", "task_quiet"), ("asking", "task_asking")):
             done = await to_thread.run_sync(partial(ohm, "tasks", "--status", status))
             assert [line.split()[1] for line in done.stdout.splitlines()] == [found]
         stuck = await to_thread.run_sync(partial(ohm, "tasks", "--status", "stuck", "--limit", "1"))
-        tree = (await to_thread.run_sync(partial(ohm, "task", "task_lead"))).stdout.rpartition("\n\n")[2].splitlines()
+        told = [partial(ohm, "task", task_id) for task_id in ("task_lead", "task_quiet", "task_asking")]
+        facts = [(await to_thread.run_sync(one)).stdout for one in told]
+        tree = facts[0].rpartition("\n\n")[2].splitlines()
     assert stuck.stderr.startswith("What is stuck ")
     assert "ohm cancel" in stuck.stderr
     assert stuck.stdout.startswith("! ")
     assert re.search(r" · stuck for \d+s, pid \d+ · .* · Waits for its model\.\n$", stuck.stdout)
+    assert re.search(r"^status +running, pid \d+$", facts[0], re.MULTILINE)
+    assert re.search(r"^status +stuck for \d+s, pid \d+$", facts[1], re.MULTILINE)
+    assert re.search(r"^status +asking, pid \d+$", facts[2], re.MULTILINE)
+    assert re.search(r"^asks +May I\? \(req_1\) · asked \d+s ago · denied in 9m \d+s$", facts[2], re.MULTILINE)
     assert ["stuck for" in line for line in tree] == [False, False, False, False, True]
     assert tree[0].startswith("2 running (1 stuck) · ")
     assert tree[-1].startswith("    ")

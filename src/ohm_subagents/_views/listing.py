@@ -25,7 +25,7 @@ from ohm_subagents._views.state_counts import state_counts
 from ohm_subagents._views.task_texts import elapsed_ms, shown_error, task_title
 from ohm_subagents._views.theme import PLAIN
 from ohm_subagents._views.verification import verification_lines
-from ohm_subagents._views.waits import asked_lines, request_words
+from ohm_subagents._views.waits import asked_lines, asked_times, request_words
 from ohm_subagents._views.work_facts import state_mark
 from ohm_subagents.contract.listed_task import NO_PROCESS
 from ohm_subagents.contract.outcome import Cancelled
@@ -152,14 +152,20 @@ def _status_text(task: Task | ListedTask, where: str = "", state: str = "") -> s
 
 
 def task_fact_lines(
-    task: Task, *, now_ms: int, where: str = "", width: int = sys.maxsize, with_launch: bool = True
+    task: Task,
+    *,
+    now_ms: int,
+    where: str = "",
+    state: str = "",
+    width: int = sys.maxsize,
+    with_launch: bool = True,
 ) -> list[str]:
     """Write all facts of a task beside its prompt, tool calls and answer; what does not apply is left out.
 
-    A fact that is longer than `width` goes on below its beginning. Without `with_launch` it leaves out how the task was
-    started, which `launch_fact_lines` tells.
+    A fact that is longer than `width` goes on below its beginning. `state` stands for the status (`state_text`).
+    Without `with_launch` it leaves out how the task was started, which `launch_fact_lines` tells.
     """
-    facts = [*_facts(task, now_ms, where), *(_launch_facts(task) if with_launch else ())]
+    facts = [*_place(task, now_ms, where, state), *_facts(task, now_ms), *(_launch_facts(task) if with_launch else ())]
     return _labelled(facts, width)
 
 
@@ -176,8 +182,7 @@ def _labelled(facts: Iterable[tuple[str, str]], width: int) -> list[str]:
     return lines
 
 
-def _facts(task: Task, now_ms: int, where: str) -> Iterator[tuple[str, str]]:
-    yield from _place(task, where)
+def _facts(task: Task, now_ms: int) -> Iterator[tuple[str, str]]:
     yield "created", f"{instant_text(task.assignment.created_ms)}, {age_text(now_ms - task.assignment.created_ms)}"
     if task.started_ms is not None:
         yield "worked", f"{duration_text(elapsed_ms(task, now_ms=now_ms))} in {counted(len(task.runs), 'run')}"
@@ -193,9 +198,9 @@ def _facts(task: Task, now_ms: int, where: str) -> Iterator[tuple[str, str]]:
     yield from _results(task)
 
 
-def _place(task: Task, where: str) -> Iterator[tuple[str, str]]:
+def _place(task: Task, now_ms: int, where: str, state: str) -> Iterator[tuple[str, str]]:
     yield "task", task.id
-    yield "status", _status_text(task, where)
+    yield "status", _status_text(task, where, state)
     if task.error is not None:
         yield "error", f"{shown_error(task.error)} ({task.error.code})"
     if task.runs and isinstance(ended := task.runs[-1].outcome, Cancelled) and task.status == "cancelled":
@@ -204,7 +209,8 @@ def _place(task: Task, where: str) -> Iterator[tuple[str, str]]:
         alone = "; until then its run goes on as far as it can alone" if task.runs else ""
         yield "waits for", f"the next program in {task.launch.cwd}, which takes it up{alone}"
     if task.requests:
-        yield "asks", "\n".join(f"{request_words(one)} ({one.id})" for one in task.requests)
+        asked = ((f"{request_words(one)} ({one.id})", *asked_times(one, now_ms=now_ms)) for one in task.requests)
+        yield "asks", "\n".join(map(BETWEEN.join, asked))
     yield "session", task.session_id
     if task.assignment.resumed_from is not None:
         yield "resumed from", task.assignment.resumed_from

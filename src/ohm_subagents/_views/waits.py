@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.call_rows import ASKED, seen_calls
 from ohm_subagents._views.cells import ELLIPSIS, cells, fit, one_line, wrap
-from ohm_subagents._views.quantities import clock_text
+from ohm_subagents._views.quantities import age_text, clock_text, duration_text
 from ohm_subagents._views.request_texts import landing_text, request_text
 from ohm_subagents._views.tool_calls import call_subject
 from ohm_subagents._views.work_facts import amiss_text, progress_at_ms
@@ -152,6 +152,14 @@ def request_words(request: Request, cwd: str = "") -> str:
         return one_line(request_text(request)[:_CHARS])
     said = f"{request.tool} {call_subject(request.tool, request.arguments, cwd)}".rstrip()
     return one_line((f"{said} ({request.reason})" if request.reason else said)[:_CHARS])
+
+
+def asked_times(request: Request, *, now_ms: int) -> list[str]:
+    """Return how long ago something was asked, and when it is denied if nobody answers."""
+    asked = f"asked {age_text(now_ms - request.asked_ms)}"
+    if request.expires_ms is None:
+        return [asked]
+    return [asked, f"denied in {duration_text(max(0, request.expires_ms - now_ms))}"]
 
 
 def asked_text(request: Request, cwd: str = "") -> str:

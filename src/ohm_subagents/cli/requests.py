@@ -30,10 +30,9 @@ from ohm_subagents.commands import (
 from ohm_subagents.contract import Approve, Deny, Err, Ok, Request, Text
 from ohm_subagents.store import TaskQuery
 from ohm_subagents.views import (
-    age_text,
     answer_text,
     argument_lines,
-    duration_text,
+    asked_times,
     landing_text,
     named_call,
     one_line,
@@ -100,10 +99,7 @@ def _asked(task: Task, request: Request, store: Store, file: Path | None) -> lis
 
 
 def _facts(task: Task, request: Request, store: Store) -> str:
-    now_ms = system_clock()
-    facts = [f"asked {age_text(now_ms - request.asked_ms)}"]
-    if request.expires_ms is not None:
-        facts.append(f"denied in {duration_text(max(0, request.expires_ms - now_ms))}")
+    facts = asked_times(request, now_ms=system_clock())
     return "  " + " · ".join([*facts, *filter(None, [owner_of(task, store)])])
 
 

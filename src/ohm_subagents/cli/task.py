@@ -41,6 +41,7 @@ from ohm_subagents.views import (
     patient_tasks,
     said_last,
     shown_error,
+    state_text,
     task_envelope,
     task_fact_lines,
     transcript_lines,
@@ -98,7 +99,10 @@ async def tree(file: Path | None, task: Task, store: Store, config: OhmConfig) -
     below = [*islice(tasks_below(task.id, store, 1), _MOST_BELOW)]
     columns = width() if is_terminal() else sys.maxsize
     where = owner_of(task, store)
-    facts = task_fact_lines(task, now_ms=system_clock(), where=where, width=columns, with_launch=False)
+    now_ms = system_clock()
+    concern = concern_of(task, now_ms=now_ms, is_patient=task.id in patient_tasks(one.task for one in below))
+    state = state_text(task, concern, now_ms=now_ms)
+    facts = task_fact_lines(task, now_ms=now_ms, where=where, state=state, width=columns, with_launch=False)
     history = await store.history(task)
     waits = call_waits(history)
     lines = finished_lines(task, width=columns, theme=_theme(), below=below, waits=waits)
@@ -112,8 +116,7 @@ async def tree(file: Path | None, task: Task, store: Store, config: OhmConfig) -
     if is_terminal() and not task.is_terminal:
         asking = (task, *(one.task for one in below))
         _tell_requests([(one, request) for one in asking for request in one.requests], file)
-    is_patient = task.id in patient_tasks(one.task for one in below)
-    if concern_of(task, now_ms=system_clock(), is_patient=is_patient) == "stuck":
+    if concern == "stuck":
         complain(STUCK)
     return SUCCESS
 
