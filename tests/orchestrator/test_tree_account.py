@@ -184,7 +184,7 @@ class TestShown:
         assert (root.usage.requests, root.tree_usage.requests) == (2, 6)
         assert {one.parent for one in listed[:-1]} == {root.id}
         (_, line), (_, below) = (task_list_lines(one, now_ms=0, with_cost=True) for one in (root, listed[0]))
-        assert "own: $0.5000 · 2 requests · 200 tokens in (0 cached), 100 out · 1 tool call · tree: " in line
+        assert "$0.5000 · 2 requests · 200 tokens in (0 cached), 100 out · 1 tool call · with below: " in line
         assert "tree" not in below
         assert total_line(listed).startswith("3 tasks in all: $1.5000 · 6 requests · 600 tokens in")
         assert any(

@@ -92,7 +92,7 @@ def test_every_sum_says_how_many_tokens_its_cost_leaves_out() -> None:
     assert total_line(tasks).startswith("3 tasks in all: $0.2500 (4,000 tokens unpriced) · 3 requests")
     assert cost_table(cost_rows(tasks, "profile"), "profile")[-1] == "without 4,000 tokens unpriced"
     table = fleet_lines([*map(FleetRow, tasks)], sort="cost", now_ms=1, width=200, height=9, theme=PLAIN)
-    assert table[0].endswith(" · $0.2500 (4,000 tokens unpriced) with all below · sorted by cost")
+    assert table[0].endswith(" · $0.2500 (4,000 tokens unpriced) with below · sorted by cost")
     live = [LiveTask(queued_task(f"task_{number}")) for number in range(2)]
     spent = [Usage(requests=1, input_tokens=1_000), Usage(requests=1, input_tokens=9, cost_usd=Decimal("0.25"))]
     live = [

@@ -75,7 +75,7 @@ def test_tasks_are_sorted_by_what_is_asked_for() -> None:
 
 def test_sums_heads_clocks_and_costs_are_told() -> None:
     sums, heads, first, *_ = drawn("time", width=120)
-    assert sums == "3 tasks: 3 running · $0.6000 with all below · sorted by time"
+    assert sums == "3 tasks: 3 running · $0.6000 with below · sorted by time"
     assert heads.split() == ["id", "profile", "state", "process", "time", "requests", "tokens", "cost", "task"]
     assert first.split()[1:10] == ["task_2", "p2", "running", "pid", "7", "1m", "05s", "2", "3,000"]
 
@@ -127,7 +127,7 @@ def test_the_sum_counts_a_tree_once_with_those_that_have_ended() -> None:
         at_work("task_3", used),
     ]
     assert fleet_lines(rows, sort="time", now_ms=6_000, width=90, height=9, theme=PLAIN)[0] == (
-        "3 tasks: 3 running · $0.5000 with all below · sorted by time"
+        "3 tasks: 3 running · $0.5000 with below · sorted by time"
     )
 
 
@@ -142,7 +142,7 @@ def test_tasks_stand_below_those_that_have_started_them_and_costs_say_what_they_
     assert [line.split()[1] for line in shown] == ["task_1", "task_2", "task_3"]
     assert ["with below $0.3000" in line for line in shown] == [False, True, False]
     narrow = fleet_lines(rows, sort="cost", now_ms=6_000, width=60, height=9, theme=PLAIN)
-    assert ("with all below" in narrow[0], " $0.3000+ " in narrow[3], "with" in narrow[3]) == (True, True, False)
+    assert ("with below" in narrow[0], " $0.3000+ " in narrow[3], "with" in narrow[3]) == (True, True, False)
     assert [line.endswith("    Look") for line in shown] == [False, False, True]
 
 
@@ -297,16 +297,16 @@ def test_the_sums_lose_what_nobody_has_to_look_at_and_no_number_is_cut() -> None
     rows = [at_work("task_1", used), ended("task_2"), ended("task_3", outcome=BROKEN)]
     sums = [
         fleet_lines(rows, sort="time", now_ms=6_000, width=width, height=9, theme=PLAIN)[0]
-        for width in (90, 65, 50, 40)
+        for width in (90, 60, 50, 40)
     ]
     assert sums == [
-        "3 tasks: 1 running, 1 failed, 1 succeeded · $0.2500 with all below · sorted by time",
+        "3 tasks: 1 running, 1 failed, 1 succeeded · $0.2500 with below · sorted by time",
         "3 tasks: 1 running, 1 failed, 1 succeeded · $0.2500",
         "3 tasks: 1 running, 1 failed · $0.2500",
         "3 tasks: 1 running, 1 failed · $0.2500",
     ]
     unsorted = fleet_sums(rows, now_ms=6_000, width=90)
-    assert unsorted == "3 tasks: 1 running, 1 failed, 1 succeeded · $0.2500 with all below"
+    assert unsorted == "3 tasks: 1 running, 1 failed, 1 succeeded · $0.2500 with below"
 
 
 def test_the_chosen_task_is_marked_and_always_in_sight() -> None:

@@ -141,6 +141,15 @@ def test_the_marker_tells_the_status(request, made: str, marker: str) -> None:
     assert task_list_lines(ListedTask.of(task), now_ms=1)[0].startswith(f"{marker} task_1 ")
 
 
+def test_what_is_below_has_one_name_and_no_label_is_parted_from_its_numbers(succeeded) -> None:
+    below = Account(below=Usage(requests=3, input_tokens=2_000, cost_usd=Decimal("0.25")))
+    task = replace(ListedTask.of(succeeded("out", *READ, SPENT)), account=below)
+    whole = "$0.7500 · 5 requests · 2,900 tokens in (0 cached), 100 out · 1 tool call"
+    assert task_list_lines(task, now_ms=60_000, with_cost=True)[1].endswith(f" · 1 tool call · with below: {whole}")
+    *_, last = task_list_lines(task, now_ms=60_000, with_cost=True, width=90)
+    assert last == f"  with below: {whole}"
+
+
 def test_who_runs_a_task_is_told_while_somebody_does(running, succeeded) -> None:
     assert task_list_lines(ListedTask.of(running()), now_ms=30_001, where="pid 7")[1] == "  running, pid 7 · 30s"
     late = replace(ListedTask.of(running()), started_ms=20_001)  # it has waited for its turn

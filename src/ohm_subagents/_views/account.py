@@ -163,13 +163,13 @@ def remaining_parts(account: Account | None, *, at_ms: int) -> list[str]:
     return parts if wall_ms is None else [*parts, duration_text(wall_ms)]
 
 
-def cost_text_of(task: ListedTask, *, now_ms: int, unpriced: str = "") -> str:
-    """Write what a task used itself, with what is below it, and while it works what is left of its budgets."""
+def cost_texts(task: ListedTask, *, now_ms: int, unpriced: str = "") -> list[str]:
+    """Write what a task used itself, what that is with all below it, and while it works what is left of its budgets."""
     own = used_text(task.usage) or "nothing used"
-    used = own if task.tree_usage is task.usage else f"own: {own} · tree: {used_text(task.tree_usage)}"
+    used = [own] if task.tree_usage is task.usage else [own, f"with below: {used_text(task.tree_usage)}"]
+    used[-1] += f"{BETWEEN}{unpriced}" if unpriced else ""
     left = "" if task.is_terminal else remaining_text(task.account, at_ms=now_ms)
-    used = f"{used} · {unpriced}" if unpriced else used
-    return f"{used} · left: {left}" if left else used
+    return [*used, *([f"left: {left}"] if left else [])]
 
 
 def total_line(tasks: Sequence[ListedTask], *, of: int | None = None) -> str:

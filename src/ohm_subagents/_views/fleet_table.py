@@ -139,7 +139,7 @@ def fleet_sums(rows: Sequence[FleetRow], *, now_ms: int, width: int, sort: Fleet
     first, *others = [text for _, text in counts.values()] or [""]
     cost = [] if used.cost_usd is None else [f"{BETWEEN}{cost_text(used.cost_usd)}"]
     more = [f" {left_out}"] if (left_out := left_out_text([row.listed.usage for row in rows])) else []
-    more += [" with all below"] if cost else []
+    more += [" with below"] if cost else []
     more += [] if sort is None else [f"{BETWEEN}sorted by {sort}"]
     head = counted(len(rows), "task") + (f": {first}" if first else "")
     parts = [head, *(f", {text}" for text in others), *cost, *more]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Final
 
-from ohm_subagents._views.account import cost_text_of, remaining_text, unpriced_text, used_text
+from ohm_subagents._views.account import cost_texts, remaining_text, unpriced_text, used_text
 from ohm_subagents._views.cells import cells, fit, one_line, printable, wrap
 from ohm_subagents._views.changes import changes_text
 from ohm_subagents._views.launch import launch_lines
@@ -77,11 +77,12 @@ def task_list_lines(
     is only below others, which are not shown (`is_below`), is marked with `↳`. No number is cut.
     """
     taken_ms = elapsed_ms(task, now_ms=now_ms)
-    facts = _times(task, taken_ms, now_ms)
+    facts, labelled = _times(task, taken_ms, now_ms), list[str]()
     cost, used = task.tree_usage.cost_usd, usage_parts(replace(task.tree_usage, cost_usd=None))
     below = "" if task.tree_usage is task.usage else " with below" if width >= _WIDE else " +below"
     if with_cost:
-        facts, used = [*facts, *cost_text_of(task, now_ms=now_ms, unpriced=unpriced).split(BETWEEN)], []
+        own, *labelled = cost_texts(task, now_ms=now_ms, unpriced=unpriced)
+        facts, used = [*facts, *own.split(BETWEEN)], []
     elif cost is not None:
         facts += [cost_text(cost) + below]
     elif used:
@@ -93,6 +94,8 @@ def task_list_lines(
     head: list[Span] = [("", margin), (token, marker), ("dim", f" {one_line(short_id or task.id)}"), ("", f" {title}")]
     room = max(1, width - len(margin) - len(_INDENT))
     lines = stacked([(token, _status_text(task, where, state)), *(("dim", text) for text in facts)], room)
+    for text in labelled:
+        lines = [*lines[:-1], *_below_label(lines[-1], text, room)]
     *_, last = lines
     lines[-1] = _beside(last, [*filter(None, [reason]), *used], room)
     if reason and lines[-1] == last:
@@ -116,6 +119,14 @@ def list_counts(states: Sequence[State], *, of: int, width: int, theme: Theme = 
         if len(counts) <= 1 or span_cells(line) <= width:
             return painted(line, width, theme)
         del counts[-1]
+
+
+def _below_label(line: list[Span], text: str, room: int) -> list[list[Span]]:
+    """Return a line with a text that has a label at its end if all of it fits; else the text has lines of its own."""
+    whole = [*line, ("dim", BETWEEN + text)]
+    if span_cells(whole) <= room:
+        return [whole]
+    return [line, *stacked((("dim", part) for part in text.split(BETWEEN)), room)]
 
 
 def _beside(line: list[Span], texts: Iterable[str], room: int) -> list[Span]:
