@@ -77,16 +77,12 @@ def task_list_lines(
     is only below others, which are not shown (`is_below`), is marked with `↳`. No number is cut.
     """
     taken_ms = elapsed_ms(task, now_ms=now_ms)
-    facts, labelled = _times(task, taken_ms, now_ms), list[str]()
-    cost, used = task.tree_usage.cost_usd, usage_parts(replace(task.tree_usage, cost_usd=None))
-    below = "" if task.tree_usage is task.usage else " with below" if width >= _WIDE else " +below"
     if with_cost:
         own, *labelled = cost_texts(task, now_ms=now_ms, unpriced=unpriced)
-        facts, used = [*facts, *own.split(BETWEEN)], []
-    elif cost is not None:
-        facts += [cost_text(cost) + below]
-    elif used:
-        used[0] += below
+        cost, used = own.split(BETWEEN), list[str]()
+    else:
+        labelled, (cost, used) = [], _tree_used(task, width)
+    facts = [*_times(task, taken_ms, now_ms), *cost]
     reason = "" if asking is not None else fit(one_line(why), _WHY_CELLS)
     title = f"{_BELOW if is_below else ''}{one_line(task_title(task.profile, task.description))}"
     token, marker = state_mark(task.status, concern, elapsed_ms=taken_ms)
@@ -103,6 +99,15 @@ def task_list_lines(
     if asking is not None:
         lines += asked_lines(asking, width=room, limit=_ASKED_LINES)
     return painted(head, width, theme), *(painted([("", margin + _INDENT), *line], width, theme) for line in lines)
+
+
+def _tree_used(task: ListedTask, width: int) -> tuple[list[str], list[str]]:
+    """Return what a task cost with what is below it, and what else was used; the first of these says so."""
+    used = usage_parts(replace(task.tree_usage, cost_usd=None))
+    cost = [] if task.tree_usage.cost_usd is None else [cost_text(task.tree_usage.cost_usd)]
+    if first := cost or used:
+        first[0] += "" if task.tree_usage is task.usage else " with below" if width >= _WIDE else " +below"
+    return cost, used
 
 
 def list_counts(states: Sequence[State], *, of: int, width: int, theme: Theme = PLAIN) -> str:
