@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import signal
+from contextlib import aclosing
 from decimal import Decimal
 from functools import partial
 
 import pytest
 from another_process import another_process
-from anyio import to_thread
+from anyio import Event, create_task_group, to_thread
 from screen import PATIENCE_S, on_terminal
 from store_tasks import Clock, Hand, opened
 
+from ohm_subagents import Ohm
 from ohm_subagents.cli.fleet import Fleet
 from ohm_subagents.commands import system_clock
-from ohm_subagents.contract import Budget, RunEnded, StartBudget, Succeeded, TaskSettled, Usage, UsageAdded
+from ohm_subagents.contract import Budget, RunEnded, StartBudget, Succeeded, TaskSettled, TextDelta, Usage, UsageAdded
+from ohm_subagents.testing import HERMETIC, ScriptedBackend, Step
 
 DOWN, ENTER, ESCAPE = "\x1b[B", "\n", "\x1b"
 SPENT = UsageAdded(usage=Usage(requests=1, cost_usd=Decimal("0.5")))
@@ -176,17 +179,30 @@ async def test_in_a_pipe_no_title_is_cut(ohm) -> None:
     assert shown.stdout.endswith(f"  {title.strip()}\n")
 
 
-@pytest.mark.slow
-def test_what_has_settled_of_a_command_that_goes_on_is_shown(ohm, ohm_process) -> None:
-    tasks = [{"subagent_type": "task", "description": prompt, "prompt": prompt} for prompt in ("answer", "pause")]
-    assert ohm("run", "task", "wide").returncode == 0
-    with ohm_process.start("call", "task", json.dumps({"op": "start", "tasks": tasks, "parallel": False})) as process:
-        assert ohm.reached.read_text() == "paused"  # so the first has settled
-        shown = ohm("top").stdout
-        ohm.released.write_text("")
-        assert process.wait(PATIENCE_S) == 0
+@pytest.mark.anyio
+async def test_what_has_settled_of_a_call_that_goes_on_is_shown(ohm) -> None:
+    tasks = [{"subagent_type": "finder", "description": title, "prompt": "p"} for title in ("First", "Second")]
+    alone, first, second = Step(text="x"), Step(text="done"), Step(events=(TextDelta(text="so far"),), gate=Event())
+    backend, env = ScriptedBackend(alone, first, second), {"PI_CONFIG_DIR": str(ohm.root / "config")}
+    async with (
+        Ohm.open(
+            env=HERMETIC | env | {"OHM_SUBAGENTS_STORE": "sqlite"},
+            config={"subagentBackend": "scripted"},
+            plugins=[backend],
+        ) as program,
+        aclosing(program.events()) as events,
+        create_task_group() as group,
+    ):
+        assert (await program.run("finder", "p", description="Of another call")).is_ok()
+        group.start_soon(program.call, "task", {"op": "start", "tasks": tasks, "parallel": False})
+        async for each in events:
+            if each.event == TextDelta(text="so far"):
+                break
+        await program.store.flush()
+        shown = (await to_thread.run_sync(ohm, "top")).stdout
+        group.cancel_scope.cancel()
     assert shown.startswith("2 tasks: 1 running, 1 succeeded · ")
-    assert "wide" not in shown
+    assert "Of another call" not in shown
 
 
 @pytest.mark.anyio
