@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import json
 import signal
-from contextlib import aclosing
 from decimal import Decimal
 from functools import partial
 
 import pytest
 from another_process import another_process
-from anyio import Event, create_task_group, to_thread
+from anyio import to_thread
 from screen import PATIENCE_S, on_terminal
 from store_tasks import Clock, Hand, opened
 
-from ohm_subagents import Ohm
 from ohm_subagents.cli.fleet import Fleet
 from ohm_subagents.commands import system_clock
-from ohm_subagents.contract import Budget, RunEnded, StartBudget, Succeeded, TaskSettled, TextDelta, Usage, UsageAdded
-from ohm_subagents.testing import HERMETIC, ScriptedBackend, Step
+from ohm_subagents.contract import Budget, RunEnded, StartBudget, Succeeded, TaskSettled, Usage, UsageAdded
 
 DOWN, ENTER, ESCAPE = "\x1b[B", "\n", "\x1b"
 SPENT = UsageAdded(usage=Usage(requests=1, cost_usd=Decimal("0.5")))
@@ -88,7 +85,7 @@ async def test_the_chosen_task_is_cancelled_and_the_others_go_on(ohm, ohm_proces
                 screen.type(DOWN + "x")
                 await wait_for("Cancel p? x again / Esc")
                 screen.type("x")
-                await wait_for("2 tasks: 1 running, 1 cancelled", "╰ so far")
+                await wait_for("2 tasks: 1 running, 1 cancelled", "╰ It was cancelled on a")
                 screen.type("q")
                 await to_thread.run_sync(screen.wait_for_end)
                 assert shown.wait(PATIENCE_S) == 0
@@ -181,28 +178,15 @@ async def test_in_a_pipe_no_title_is_cut(ohm) -> None:
 
 @pytest.mark.anyio
 async def test_what_has_settled_of_a_call_that_goes_on_is_shown(ohm) -> None:
-    tasks = [{"subagent_type": "finder", "description": title, "prompt": "p"} for title in ("First", "Second")]
-    alone, first, second = Step(text="x"), Step(text="done"), Step(events=(TextDelta(text="so far"),), gate=Event())
-    backend, env = ScriptedBackend(alone, first, second), {"PI_CONFIG_DIR": str(ohm.root / "config")}
-    async with (
-        Ohm.open(
-            env=HERMETIC | env | {"OHM_SUBAGENTS_STORE": "sqlite"},
-            config={"subagentBackend": "scripted"},
-            plugins=[backend],
-        ) as program,
-        aclosing(program.events()) as events,
-        create_task_group() as group,
-    ):
-        assert (await program.run("finder", "p", description="Of another call")).is_ok()
-        group.start_soon(program.call, "task", {"op": "start", "tasks": tasks, "parallel": False})
-        async for each in events:
-            if each.event == TextDelta(text="so far"):
-                break
-        await program.store.flush()
-        shown = (await to_thread.run_sync(ohm, "top")).stdout
-        group.cancel_scope.cancel()
-    assert shown.startswith("2 tasks: 1 running, 1 succeeded · ")
-    assert "Of another call" not in shown
+    clock = Clock(system_clock())
+    async with opened("sqlite", ohm.root / "config", clock) as store:
+        hand = Hand(store, clock)
+        for call in ("call_1", "call_2"):
+            hand.settled(f"task_of_{call}", call=call)
+        hand.started("task_2", call="call_1")
+        await store.flush()
+        shown = await to_thread.run_sync(ohm, "top")
+    assert [line.split()[1] for line in shown.stdout.splitlines()[2:]] == ["task_2", "task_of_call_1"]
 
 
 @pytest.mark.anyio
@@ -223,6 +207,45 @@ async def test_what_settles_while_the_table_is_open_stays_in_it_also_what_begins
             screen.type("q")
             await to_thread.run_sync(screen.wait_for_end)
     assert "Long over" not in screen.text
+
+
+@pytest.mark.slow
+def test_the_first_task_of_all_is_shown_where_nothing_was_kept_when_the_table_was_opened(ohm, ohm_process) -> None:
+    before = sorted((ohm.root / "config").iterdir())
+    with on_terminal(ohm_process, "top") as (screen, shown):
+        screen.wait_for("Nothing waits or runs.")
+        assert sorted((ohm.root / "config").iterdir()) == before
+        with another_process(ohm.root / "config") as (task_id, _):
+            screen.wait_for("1 task: 1 running", "read a.py")
+            screen.type(DOWN + ENTER)
+            screen.wait_for("Esc all tasks")
+            screen.type("q")
+            assert ohm("cancel", task_id).returncode == 0
+            screen.wait_for("1 task: 1 cancelled")
+        screen.type("q")
+        screen.wait_for_end()
+        assert shown.wait(PATIENCE_S) == 0
+
+
+def test_a_store_that_tells_no_news_is_read_anew(ohm, ohm_process) -> None:
+    ohm.configure({"subagentBackend": "stage", "subagents": {"store": "snapshot"}})
+    with on_terminal(ohm_process, "top") as (screen, _):
+        screen.wait_for("Nothing waits or runs.")
+        for number in (1, 2):
+            assert ohm("run", "finder", "wide").returncode == 0
+            screen.wait_for(f"{number} task{'s' * (number - 1)}: {number} succeeded")
+        screen.type("q")
+        screen.wait_for_end()
+
+
+@pytest.mark.slow
+def test_a_store_that_cannot_be_used_once_it_is_there_ends_the_table_with_a_sentence(ohm, ohm_process) -> None:
+    with on_terminal(ohm_process, "top") as (screen, shown):
+        screen.wait_for("Nothing waits or runs.")
+        (ohm.root / "config" / "ohm.subagents.tasks.sqlite3").mkdir()
+        screen.wait_for("The registry of tasks in", "cannot be used")
+        screen.wait_for_end()
+        assert shown.wait(PATIENCE_S) == 1
 
 
 class Counted:

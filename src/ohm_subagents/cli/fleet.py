@@ -33,7 +33,8 @@ class Fleet:
         """`settled` is the number of other settled tasks, the newest ones."""
         self.rows: list[FleetRow] = []
         """The tasks that go on or wait, and those that have settled."""
-        self._store = store
+        self.store = store
+        """The store that is read."""
         self._others = settled
         self._opened_ms = self._read_ms = system_clock()
         self._going: frozenset[TaskId] = frozenset()
@@ -45,13 +46,19 @@ class Fleet:
 
     def task(self, task_id: TaskId) -> Task | None:
         """Return all that is known of a task now; None if it is not kept."""
-        return self._store.get(task_id).ok()
+        return self.store.get(task_id).ok()
+
+    def turn_to(self, store: Store) -> None:
+        """Read another store from now on; what the last one was asked once is asked anew."""
+        self.store = store
+        self._asked.clear()
+        self.read()
 
     def read(self) -> None:
         """Read the tasks that have not settled, what has settled since, and what belongs to those."""
         now_ms = system_clock()
         going = {task.id: task for status in ("queued", "running") for task in self._list(TaskQuery(status=status))}
-        found = (self._store.get(task_id) for task_id in self._going - going.keys())
+        found = (self.store.get(task_id) for task_id in self._going - going.keys())
         since = [ListedTask.of(one.ok_value) for one in found if isinstance(one, Ok)]
         going |= {task.id: task for task in since if not task.is_terminal}  # its status has changed between two lists
         self._add(since)
@@ -60,7 +67,7 @@ class Fleet:
         self._going, self._read_ms = frozenset(going), now_ms
         last = sorted(self._settled.values(), key=lambda row: row.listed.ended_ms or 0)[-_MOST_SETTLED:]
         self._settled = {row.listed.id: row for row in last}
-        accounts = Accounts(self._store)
+        accounts = Accounts(self.store)
         rows = [self._at_work(task, accounts) for task in going.values()]
         self.rows = [*rows, *(row for row in last if row.listed.id not in going), *self._newest_others(going.keys())]
 
@@ -81,7 +88,7 @@ class Fleet:
         while left:
             task = left.pop()
             is_known = task.parent is None or task.parent in going or task.parent in self._settled
-            above = [] if is_known or task.parent is None else [self._store.get(task.parent)]
+            above = [] if is_known or task.parent is None else [self.store.get(task.parent)]
             left += self._add(ListedTask.of(one.ok_value) for one in above if isinstance(one, Ok))
             for query in _relatives(task):
                 if query not in self._asked:
@@ -99,7 +106,7 @@ class Fleet:
         """Return a task with its process, and of one that runs all that is known."""
         task = self.task(listed.id) if listed.status == "running" else None
         listed = listed if task is None else replace(listed, account=accounts.of(task))
-        return FleetRow(listed, owner_of(listed, self._store), task, self._short_id(listed.id))
+        return FleetRow(listed, owner_of(listed, self.store), task, self._short_id(listed.id))
 
     def _ended(self, task: ListedTask) -> FleetRow:
         """Return a settled task, and how it ended."""
@@ -109,11 +116,11 @@ class Fleet:
 
     def _short_id(self, task_id: TaskId) -> str:
         if is_terminal() and task_id not in self._short:
-            self._short[task_id] = short_id(task_id, self._store)
+            self._short[task_id] = short_id(task_id, self.store)
         return self._short.get(task_id, "")
 
     def _list(self, query: TaskQuery) -> Iterator[ListedTask]:
-        return (one.ok_value for one in self._store.list(query) if isinstance(one, Ok))
+        return (one.ok_value for one in self.store.list(query) if isinstance(one, Ok))
 
 
 def _relatives(task: ListedTask) -> Iterator[TaskQuery]:

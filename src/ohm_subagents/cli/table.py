@@ -27,14 +27,14 @@ class Table:
     """The rows of a fleet as they are drawn, until a task is opened: see `Shown`."""
 
     def __init__(self, fleet: Fleet, sort: FleetSort, *, opens: Callable[[Task, Table], Shown]) -> None:
-        """`opens` returns the view of a task that is opened from this one."""
+        self.opens = opens
+        """Returns the view of a task that is opened from this one."""
         self.has_keys = False
         self.note = Note()
         self.news = anyio.Event()
         self.selection = Selection()
         self._fleet = fleet
         self._sort: FleetSort = sort
-        self._opens = opens
         self._theme = terminal_theme()
 
     @property
@@ -106,7 +106,7 @@ class Table:
             self.selection.move([row.listed.id for row in self._ordered()], 0)
         chosen = self.selection.chosen
         task = None if chosen is None else self.task(chosen)
-        return self if task is None else self._opens(task, self)
+        return self if task is None else self.opens(task, self)
 
     def frame(self, width: int, height: int) -> str:
         """Draw the rows, and below them the note or the keys that there are."""
