@@ -226,7 +226,9 @@ def test_whoever_leaves_a_task_of_another_process_keeps_what_was_drawn_and_it_go
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", [("wait",), ("task", "--follow")])
-def test_a_follow_up_to_a_task_in_a_call_says_when_it_is_heard_and_if_it_never_is(ohm, ohm_process, command) -> None:
+def test_a_follow_up_that_nobody_has_taken_is_on_its_way_and_told_if_nothing_comes_of_it(
+    ohm, ohm_process, command
+) -> None:
     ohm.configure({"subagentBackend": "stage"})
     word, *options = command
     with (
@@ -237,7 +239,7 @@ def test_a_follow_up_to_a_task_in_a_call_says_when_it_is_heard_and_if_it_never_i
         screen.type("s")
         screen.wait_for("Send to Finder · p; ")
         screen.type("Hurry up.\n")
-        screen.wait_for("Sent: Hurry up. · heard once read has ended")
+        screen.wait_for("Sending: Hurry up.")
         ohm("cancel", task_id)
         screen.wait_for_end()
     assert '\nNot answered: "Hurry up.".\n' in screen.text

@@ -28,6 +28,7 @@ from ohm_subagents.contract import (
     AccountCharged,
     AnswerAwaited,
     Budget,
+    FollowUpTaken,
     Remaining,
     Request,
     RunEnded,
@@ -167,15 +168,20 @@ def test_an_opened_task_says_what_is_left_after_what_others_have_spent_since() -
     assert " · $0.0900 left · $0.0100" in board.frame(120, 24).splitlines()[0]
 
 
-def test_when_a_follow_up_is_heard_is_told_until_that_call_has_ended() -> None:
+def test_a_follow_up_is_on_its_way_until_it_was_taken_and_then_says_when_it_is_heard() -> None:
     board, task = board_of(1), queued_task("task_1")
     for event in (RunStarted(prompt="p"), ToolStarted(call_id="call_1", tool="bash")):
         board.notify(task := apply(task, event, at_ms=1), event)
-    board.note.say("Sent: Hurry up.", heard_after=(task.id, task.activity.open_calls[-1]))
+    board.note.send("Hurry up.", task)
+    assert board.frame(80, 24).splitlines()[-1] == "  Sending: Hurry up."
+    board.notify(task := apply(task, taken := FollowUpTaken(prompt="Hurry up."), at_ms=1), taken)
     assert board.frame(80, 24).splitlines()[-1] == "  Sent: Hurry up. · heard once bash has ended"
     ended = ToolEnded(call_id="call_1", tool="bash", status="success")
     board.notify(apply(task, ended, at_ms=2), ended)
     assert board.frame(80, 24).splitlines()[-1] == "  Sent: Hurry up."
+    board.note.send("More.", ended_task("task_1"))
+    board.note.answered("More.")
+    assert board.frame(80, 24).splitlines()[-1] == "  Sent: More."
 
 
 @pytest.mark.anyio
@@ -406,7 +412,7 @@ def test_a_follow_up_is_sent_to_a_task_at_work(ohm, ohm_process) -> None:
         screen.type("s")
         screen.wait_for("Send to Finder · pause; ")
         screen.type("wide\n")
-        screen.wait_for("Sent: wide")
+        screen.wait_for("Sending: wide")
         ohm.released.write_text("go")
         screen.wait_for_end()
         assert process.wait(PATIENCE_S) == 0

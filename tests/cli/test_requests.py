@@ -113,7 +113,7 @@ def test_a_task_of_another_process_is_answered_and_sent_to_while_it_is_followed(
             screen.type("s")
             screen.wait_for("Send to Task · push; an empty line sends nothing:")
             screen.type("wide\n")
-            screen.wait_for("Sent: wide")
+            screen.wait_for("Sending: wide")
             screen.type("a")
             screen.wait_for("[y] once", times=2)
             screen.type("y\n")

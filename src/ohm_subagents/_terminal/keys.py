@@ -144,14 +144,15 @@ class Keyboard:
                 complain(f"\nSend to {one_line(title)}; an empty line sends nothing:")
                 words = await typed_line(terminal)
         if words and words.strip():
-            opened = task.activity.open_calls
-            self._shown.note.say(f"Sent: {words.strip()}", heard_after=(task.id, opened[-1]) if opened else None)
+            self._shown.note.send(words.strip(), task)
             self._group.start_soon(self._sent, task.id, words.strip())
 
     async def _sent(self, task_id: TaskId, words: str) -> None:
         if refused := await self.steering.send(task_id, words):
             self._tell(refused)
             self._doomed = None  # the next `x` asks again
+        else:
+            self._shown.note.answered(words)
 
     def _cancel(self, doomed: TaskId | str | None) -> None:
         """Cancel the chosen task, and let the others go on; at the first time tell what that would cancel."""
