@@ -9,7 +9,17 @@ from itertools import pairwise
 import pytest
 from batch_scene import BROKEN, CACHE, LIMITED, NOW_MS, TITLES, batch_tasks, called, over, played, used
 
-from ohm_subagents.contract import AccountCharged, Event, Failed, RouteResolved, RunStarted, Succeeded, TextDelta, Usage
+from ohm_subagents.contract import (
+    AccountCharged,
+    Event,
+    Failed,
+    RequestHeld,
+    RouteResolved,
+    RunStarted,
+    Succeeded,
+    TextDelta,
+    Usage,
+)
 from ohm_subagents.views import PLAIN, LiveTask, screen_lines
 
 BEGUN = RunStarted(prompt="p")
@@ -48,17 +58,31 @@ def test_words_that_fit_stay_on_their_line() -> None:
     assert len(screen(*tasks, height=24)) == 3
 
 
-def test_free_lines_go_to_those_that_somebody_has_to_look_at() -> None:
-    told = [[*hung(screen(*batch(), height=13 + free))] for free in range(1, 10)]
-    asking, *stuck = TITLES[2], *TITLES[:2]
-    failed, running = [TITLES[4], TITLES[6]], [TITLES[3], TITLES[5]]
-    first = [asking, *stuck, *failed]
-    for free, titles in enumerate(told[:5], 1):
-        assert sorted(titles) == sorted(first[:free])
-    assert sorted(told[5]) == sorted([*first, TITLES[10]])  # not one of two that run
-    assert sorted(told[6]) == sorted([*first, *running])
-    assert TITLES[10] in told[7]  # the one that was cancelled, before those that succeeded
-    assert TITLES[7] in told[8]
+def test_free_lines_go_to_what_is_asked_then_to_what_failed_and_then_to_each_of_the_others() -> None:
+    screens = [screen(*batch(), height=13 + free) for free in range(1, 12)]
+    told = [[*hung(lines)] for lines in screens]
+    asking, first, second = TITLES[2], TITLES[4], TITLES[6]
+    assert told[:3] == [[asking]] * 3
+    assert "(2.4.1 / 3.0.0)" in " ".join(screens[2])
+    assert told[3:6] == [[asking, first], [asking, first], [asking, first, second]]
+    assert LIMITED.message in " ".join(" ".join(screens[4]).split())
+    assert [sorted(titles) for titles in told[6:8]] == [
+        sorted([*TITLES[:1], asking, first, second]),
+        sorted([*TITLES[:2], asking, first, second]),
+    ]
+    assert TITLES[10] in told[8]  # not one of two that run
+    assert {TITLES[3], TITLES[5]} <= {*told[9]}
+    assert TITLES[10] in told[10]  # the one that was cancelled, before those that succeeded
+
+
+def test_those_whose_requests_are_held_have_lines_also_where_not_all_that_run_have_one() -> None:
+    held = RequestHeld(provider="openai", why="rate_limit", wait_s=7, status=503)
+    running = [
+        LiveTask(played(n, BEGUN, *called(1, "bash", None, command="make"), step_ms=60_000)) for n in range(1, 9)
+    ]
+    waiting = [LiveTask(played(n, BEGUN, held, step_ms=60_000)) for n in (9, 10)]
+    lines = screen(*running, *waiting, width=60, height=15)
+    assert [*hung(lines).values()] == ["Waits: openai answered 503; tries again after 7s."] * 2
 
 
 def test_the_chosen_task_has_the_first_free_line() -> None:
@@ -72,7 +96,7 @@ def test_no_row_jumps_while_a_task_talks(width: int) -> None:
     for height in range(13, 32):  # from there on it has a tree
         places = set[tuple[int, ...]]()
         for said in ("So.", "It is read in two places. " * 2, "It is read in two places. " * 9):
-            task = played(6, BEGUN, used("0.0051"), TextDelta(text=said), step_ms=30_000)
+            task = played(6, BEGUN, used("0.0051"), TextDelta(text=said), step_ms=34_000)
             lines = screen(*tasks[:5], LiveTask(task), *tasks[6:], width=width, height=height)
             places.add(tuple(at for at, line in enumerate(lines) if line[2:3] not in {" ", ""}))
         assert len(places) == 1

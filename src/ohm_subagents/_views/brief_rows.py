@@ -63,9 +63,10 @@ def brief_blocks(
 ) -> list[list[str]]:
     """Draw tasks as `brief_lines` does; with `free` lines in all for what of these words does not fit, below each.
 
-    One has at most so many, a question two more. The chosen task comes first, then those that ask, are stuck or have
-    failed, those that run, and those that ended otherwise: each has one before any has more. Words that change all the
-    time have one or none by the room on their line, and all of them or none, so that nothing jumps between frames.
+    One has at most so many, a question two more. The chosen task comes first, then those that ask, and those that have
+    failed: each has all that it wants. Of those that are stuck or run, and those that ended otherwise, each has one
+    before any has more. Words that change all the time have one or none by the room on their line, and all of them or
+    none, so that nothing jumps between frames.
     """
     rows = _Rows(tasks, now_ms=now_ms, width=width, chosen=chosen, with_kind=with_kind, with_left=with_left)
     return rows.drawn(free, most=most, theme=theme)
@@ -173,7 +174,8 @@ class _Rows:
 
     def _is_moving(self, at: int) -> bool:
         live = self._tasks[at]
-        return live.task.status == "running" and live.concern(now_ms=self._now_ms) is None
+        is_held = live.task.activity.wait.held is not None
+        return live.task.status == "running" and not is_held and live.concern(now_ms=self._now_ms) is None
 
     def _widest(self, at: int, least: int) -> int:
         """Return the cells that titles may have beside the words of one task; `least` if these are cut."""
@@ -181,25 +183,40 @@ class _Rows:
         return least or self._width - span_cells(self._facts[at]) - said - cells(BETWEEN)
 
     def _given(self, wanted: Sequence[int], free: int) -> list[int]:
-        """Deal lines out: one to each that wants some, in their order, then more in the same order.
+        """Deal lines out: to those that ask or have failed all that they want, then one to each, then more.
 
         Those that run have one each or none: which of them has the longest words now is another one soon.
         """
         ranked = [at for at in sorted(range(len(wanted)), key=self._rank) if wanted[at]]
-        moving = [at for at in ranked if self._is_moving(at) and self._rank(at)[0]]
-        if moving and ranked.index(moving[-1]) >= free:
-            ranked = [at for at in ranked if at not in moving]
-        given = [0] * len(wanted)
+        first = [at for at in ranked if self._is_first(at)]
+        given, free = _dealt(first, wanted, free, [0] * len(wanted), limit=max(wanted, default=0))
+        others = [at for at in ranked if at not in first]
+        moving = [at for at in others if self._is_moving(at)]
+        if moving and others.index(moving[-1]) >= free:
+            others = [at for at in others if at not in moving]
         for limit in (1, max(wanted, default=0)):
-            for at in ranked:
-                more = max(0, min(wanted[at], limit, given[at] + free) - given[at])
-                given[at] += more
-                free -= more
+            given, free = _dealt(others, wanted, free, given, limit=limit)
         return given
+
+    def _is_first(self, at: int) -> bool:
+        task = self._tasks[at].task
+        return task.id == self._chosen or bool(task.requests) or task.status == "failed"
 
     def _rank(self, at: int) -> tuple[bool, int]:
         live = self._tasks[at]
         return live.task.id != self._chosen, telling_rank(live.concern(now_ms=self._now_ms) or live.task.status)
+
+
+def _dealt(
+    among: Sequence[int], wanted: Sequence[int], free: int, given: Sequence[int], *, limit: int
+) -> tuple[list[int], int]:
+    """Give each of these as many of the free lines as it wants, up to a limit; return what all have, and the rest."""
+    dealt = [*given]
+    for at in among:
+        more = max(0, min(wanted[at], limit, dealt[at] + free) - dealt[at])
+        dealt[at] += more
+        free -= more
+    return dealt, free
 
 
 def _cut(said: list[Span], width: int, most: int) -> Lines:
