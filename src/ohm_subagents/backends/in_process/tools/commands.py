@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -51,11 +52,12 @@ class Commands:
         marks = {MARKER: self._env[MARKER]} if MARKER in self._env else {}
         own = {**trace_environment(self._env), **marks, **env}
         launch = Launch(command=command, cwd=cwd, env=own, prompt=b"", box=self._box)
+        until = math.inf if timeout_s is None else anyio.current_time() + timeout_s
         started = await self._supervisor.start(launch)
         if isinstance(started, Err):
             raise WorkspaceError(str(started.err_value))
         child, output = started.ok_value, bytearray()
-        how = await _drained(child, output, timeout_s)
+        how = await _drained(child, output, until)
         ended = await child.ended()
         stdout = output.decode(errors="replace")
         match how:
@@ -100,10 +102,10 @@ class SupervisedWorkspace(LocalWorkspaceBackend):
         return result
 
 
-async def _drained(child: Child, output: bytearray, timeout_s: float | None) -> Literal["ended", "late", "flooding"]:
-    """Read the output of a command to its end, and end it where it takes too long or writes too much."""
+async def _drained(child: Child, output: bytearray, until: float) -> Literal["ended", "late", "flooding"]:
+    """Read the output of a command to its end, and end it at a time of the loop's clock, or where it writes too much."""
     try:
-        with anyio.move_on_after(timeout_s):
+        with anyio.CancelScope(deadline=until):
             async for chunk in child.chunks():
                 output += chunk
                 if len(output) > _MAX_OUTPUT_BYTES:
