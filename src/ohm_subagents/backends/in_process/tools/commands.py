@@ -103,7 +103,7 @@ class SupervisedWorkspace(LocalWorkspaceBackend):
 
 
 async def _drained(child: Child, output: bytearray, until: float) -> Literal["ended", "late", "flooding"]:
-    """Read the output of a command to its end, and end it at a time of the loop's clock, or where it writes too much."""
+    """Read the output of a command to its end; end it at a time of the loop's clock, or where it writes too much."""
     try:
         with anyio.CancelScope(deadline=until):
             async for chunk in child.chunks():
