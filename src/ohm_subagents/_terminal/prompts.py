@@ -38,9 +38,13 @@ _APPROVALS: Final[Mapping[str, Approve]] = {
     "a": Approve("always"),
 }
 _LANDING: Final = (
-    "[y] land it  [n] keep it apart, then Enter  (Ctrl-C keeps it{}; `ohm land` and `ohm discard` decide later)"
+    "Type a letter, then Enter: [y] land it  [n] keep it apart  "
+    "(Ctrl-C keeps it{}; `ohm land` and `ohm discard` decide later)"
 )
-_CHOICES: Final = "[y] once  [t] for this task  [a] always  [n] deny, then Enter  (Ctrl-C denies{})"
+_CHOICES: Final = (
+    "Type a letter, then Enter: [y] once  [t] this call in this task  [a] this call in this directory, always  "
+    "[n why] deny  (Ctrl-C denies{})"
+)
 _BACK: Final = ", Esc goes back"
 _ESCAPE: Final = "\x1b"
 
@@ -167,9 +171,12 @@ class Prompts:
             typed = await typed_line(terminal)
             if typed is None:
                 return Deny()
-            choice = typed.strip().casefold()
-            if choice in _APPROVALS:
+            letter, _, reason = typed.strip().partition(" ")
+            choice = letter.casefold()
+            if choice in _APPROVALS and not reason:
                 return _APPROVALS[choice]
+            if choice == "n" and reason:
+                return Deny(reason.strip())
             if choice == "n":
                 complain("Why? It is told to the subagent; may be empty.")
                 return Deny((await typed_line(terminal) or "").strip())
