@@ -73,9 +73,12 @@ def test_an_opened_task_waits_as_in_the_list_and_those_below_it_are_shown_too() 
         ["⠋", "task_works"],
         ["✓", "task_done"],
     ]
-    *tree, last = draw(height=6)
-    assert [line.split()[0] for line in tree] == ["⠙", "├──", "╰──", "?", "!"]
+    *tree, last = draw(height=5)
+    assert [line.split()[0] for line in tree] == ["⠙", "╰──", "?", "!"]
     assert last == "  … 2 more: 1 running, 1 succeeded"
+    middle = draw(height=11)
+    assert [line.split()[0] for line in middle if "task_" in line] == ["⠙", "?", "!", "⠋", "✓"]
+    assert any("Asks: " in line for line in middle)
 
 
 def test_a_list_says_the_same_on_one_line() -> None:

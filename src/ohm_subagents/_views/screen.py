@@ -71,10 +71,11 @@ def screen_lines(
 def opened_lines(tasks: Sequence[LiveTask], *, now_ms: int, width: int, height: int, theme: Theme) -> list[str]:
     """Draw a task that was opened as a tree of `height` lines at most, and those below it, which follow it, as rows.
 
-    Half of the lines are its own, and what the others leave.
+    A third of the lines are its own, and those that the others leave, with one more for each that asks or has failed.
     """
     top, *below = with_patience(tasks, now_ms=now_ms)
-    own = max(height - len(below), height // 2)
+    telling = sum(bool(one.task.requests) or one.task.status == "failed" for one in below)
+    own = max(height - len(below) - telling, height // 3)
     lines = task_block(top, now_ms=now_ms, width=width, height=own, theme=theme)
     room = height - len(lines)
     if not below or room < 1:
