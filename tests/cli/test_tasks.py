@@ -297,10 +297,10 @@ def test_a_task_whose_process_was_killed_has_failed_and_keeps_what_was_done(ohm,
         process.wait(60)
     done = ohm("tasks")
     assert LINE.fullmatch(done.stdout.strip())[4] == "failed"
-    assert "restored from non-terminal 'running' state" in done.stderr
+    assert f"warning: The process of task '{LINE.fullmatch(done.stdout.strip())[2]}' died; what it did" in done.stderr
     [task] = listed(ohm)
     assert f"what it did is kept, and `ohm run --resume {task[1]}` goes on with it." in done.stderr
-    assert "state and marked failed. Its process died" in done.stderr
+    assert "non-terminal" not in done.stderr
     shown = ohm("task", task[1])
     went_on = f"Its process died; what it did is kept. `ohm run --resume {task[1]}` goes on with it."
     assert (shown.stdout.count(went_on), "non-terminal" in shown.stdout) == (2, False)
@@ -308,6 +308,19 @@ def test_a_task_whose_process_was_killed_has_failed_and_keeps_what_was_done(ohm,
     told = "✓ read src/app.py · 12 lines" in shown.stdout, "(task_rehydrated_incomplete)" in shown.stdout
     assert told == (True, True)
     assert "So far: app.py" in ohm("task", task[1], "--transcript").stdout
+
+
+def test_the_row_of_a_task_whose_process_died_has_the_command_with_its_short_id(ohm, ohm_process) -> None:
+    with ohm_process.start("run", "finder", "pause", "--backend", "stage") as process:
+        ohm.reached.read_text()
+        seen(ohm, calls="1 tool call")
+        process.kill()
+        process.wait(60)
+    task = LINE.fullmatch(ohm("tasks").stdout.strip())[2]
+    with on_terminal(ohm_process, "tasks", columns=120) as (screen, shown):
+        screen.wait_for_end()
+        assert shown.wait(PATIENCE_S) == 0
+    assert f"Its process died; ohm run --resume {task[-8:]} goes on with what it did." in screen.text
 
 
 @pytest.mark.parametrize("name", ["TASK_MAX_ENTRIES", "TASK_RETENTION_MS"])

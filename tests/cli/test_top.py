@@ -325,7 +325,7 @@ def test_a_task_whose_process_has_died_goes_on_here_once_it_is_answered_and_ends
         process.send_signal(signal.SIGKILL)
         process.wait(PATIENCE_S)
     with on_terminal(ohm_process, "top") as (screen, shown):
-        screen.wait_for("1 task: 1 running (1 asking)", "a answer")
+        screen.wait_for("1 task: 1 running (1 asking, 1 with no process)", "a answer")
         screen.type("a")
         screen.wait_for("[y] once")
         screen.type("y\n")

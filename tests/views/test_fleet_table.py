@@ -256,6 +256,12 @@ def test_what_needs_somebody_stands_first_and_what_waits_for_its_turn_behind_wha
     assert [line.split()[3] for line in late[2:]] == ["asking", "stuck"]
 
 
+def test_the_sums_tell_how_many_of_those_that_run_have_no_process() -> None:
+    rows = [asks("task_1")._replace(where="no process"), at_work("task_2")]
+    sums = fleet_lines(rows, sort="time", now_ms=6_000, width=80, height=9, theme=PLAIN)[0]
+    assert sums.startswith("2 tasks: 2 running (1 asking, 1 with no process)")
+
+
 def test_a_task_stands_where_what_is_below_it_needs_somebody() -> None:
     rows = [at_work("task_1"), at_work("task_2"), at_work("task_3", parent=TaskId("task_2"))]
     rows.append(asks("task_4", parent=TaskId("task_3")))

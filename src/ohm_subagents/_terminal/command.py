@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from contextlib import suppress
@@ -30,6 +31,8 @@ TASK_FAILED: Final = 1
 BAD_USAGE: Final = 2
 INTERRUPTED: Final = 130
 """SIGINT; another signal is 128 and its number, as in a shell."""
+_DIED: Final = re.compile(r"Task '(.*)' restored from non-terminal '\w+' state and marked failed$")
+"""The sentence of a store for a program, about a task whose process has died."""
 _WORDS: Final = ("auto", "none")
 """The words that stand for a server, or for none, in place of a path."""
 
@@ -221,6 +224,15 @@ def complain(text: object) -> None:
 
 
 def report(diagnostics: Iterable[Diagnostic]) -> None:
-    """Print diagnostics on standard error, each once."""
-    for line in dict.fromkeys(f"{diagnostic.severity}: {diagnostic}" for diagnostic in diagnostics):
+    """Print diagnostics on standard error, each once; that the processes of tasks have died in words for people."""
+    told = [*dict.fromkeys(diagnostics)]
+    died = [found[1] for one in told if (found := _DIED.match(one.message))]
+    if len(died) == 1:
+        advice = f"what it did is kept, and `ohm run --resume {died[0]}` goes on with it."
+        complain(f"warning: The process of task '{died[0]}' died; {advice}")
+    elif died:
+        complain(
+            f"warning: The processes of {len(died)} tasks died; what they did is kept: `ohm tasks --status failed`."
+        )
+    for line in dict.fromkeys(f"{one.severity}: {one}" for one in told if not _DIED.match(one.message)):
         complain(line)

@@ -20,6 +20,7 @@ from ohm_subagents._views.work_facts import (
     state_mark,
     state_text,
 )
+from ohm_subagents.contract.listed_task import NO_PROCESS
 from ohm_subagents.contract.usage import NOTHING_USED
 
 if TYPE_CHECKING:
@@ -134,7 +135,8 @@ def fleet_sums(rows: Sequence[FleetRow], *, now_ms: int, width: int, sort: Fleet
     Where there is no room, the order goes first, then what the cost counts, then the numbers of those that nobody has
     to look at. No number is cut.
     """
-    ids, counts = {row.listed.id for row in rows}, state_counts(fleet_states(rows, now_ms=now_ms).values())
+    ids, left = {row.listed.id for row in rows}, sum(row.where == NO_PROCESS for row in rows)
+    counts = state_counts(fleet_states(rows, now_ms=now_ms).values(), left=left)
     used = sum((row.listed.tree_usage for row in rows if row.listed.parent not in ids), NOTHING_USED)
     first, *others = [text for _, text in counts.values()] or [""]
     cost = [] if used.cost_usd is None else [f"{BETWEEN}{cost_text(used.cost_usd)}"]

@@ -110,13 +110,13 @@ def _tree_used(task: ListedTask, width: int) -> tuple[list[str], list[str]]:
     return cost, used
 
 
-def list_counts(states: Sequence[State], *, of: int, width: int, theme: Theme = PLAIN) -> str:
-    """Count on one line the tasks of a list by their states, which are some `of` so many.
+def list_counts(states: Sequence[State], *, of: int, left: int = 0, width: int, theme: Theme = PLAIN) -> str:
+    """Count on one line the tasks of a list by their states, which are some `of` so many; `left` have no process.
 
     Where there is no room for all, the numbers of those that nobody has to look at are left out. No number is cut.
     """
     first = counted(of, "task") if of <= len(states) else f"{len(states)} of {counted(of, 'task')}"
-    counts = [*state_counts(states).values()]
+    counts = [*state_counts(states, left=left).values()]
     while True:
         between = [("dim", ", ")] * (len(counts) - 1)
         spans = [span for pair in zip_longest(counts, between) for span in pair if span is not None]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from ohm_subagents._views.task_texts import STATUS_TOKENS
 from ohm_subagents._views.work_facts import CONCERNS, amiss_text
+from ohm_subagents.contract.listed_task import NO_PROCESS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -21,13 +22,13 @@ _CALM: Final[tuple[Status, ...]] = ("cancelled", "queued", "succeeded")
 _STATUSES: Final[tuple[Status, ...]] = ("running", "failed", *_CALM)
 
 
-def state_counts(states: Iterable[State]) -> dict[Status, Span]:
+def state_counts(states: Iterable[State], *, left: int = 0) -> dict[Status, Span]:
     """Count tasks by status, as `3 failed`, in the order in which a line tells them.
 
-    Of those that run it is told how many ask or are stuck.
+    Of those that run it is told how many ask or are stuck, and how many are `left` without a process.
     """
     found: Counter[str | None] = Counter(states)
-    amiss = amiss_text(found)
+    amiss = ", ".join(filter(None, [amiss_text(found), f"{left} with {NO_PROCESS}" if left else ""]))
     found["running"] += sum(found[concern] for concern in CONCERNS)
     return {
         status: ("warning", f"{found[status]} running ({amiss})")

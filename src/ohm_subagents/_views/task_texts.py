@@ -63,7 +63,7 @@ def shown_error(error: OhmError) -> OhmError:
 def failure_line(error: OhmError) -> str:
     """Return why a task has failed, for a line of a list; of one whose process has died, how to go on."""
     if error.code == ErrorCode.REHYDRATED_INCOMPLETE:
-        return "Its process died; what it did is kept, and ohm run --resume goes on."
+        return f"Its process died; ohm run --resume {error.task_id or '<id>'} goes on with what it did."
     return error.message
 
 

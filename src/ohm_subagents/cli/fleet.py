@@ -111,8 +111,8 @@ class Fleet:
     def _ended(self, task: ListedTask) -> FleetRow:
         """Return a settled task, and how it ended."""
         whole = self.task(task.id) if is_terminal() else None
-        said = "" if whole is None else doing_text(whole, now_ms=system_clock())
-        return FleetRow(task, short_id=self._short_id(task.id), said=said)
+        said, short = "" if whole is None else doing_text(whole, now_ms=system_clock()), self._short_id(task.id)
+        return FleetRow(task, short_id=short, said=said.replace(task.id, short) if short else said)
 
     def _short_id(self, task_id: TaskId) -> str:
         if is_terminal() and task_id not in self._short:

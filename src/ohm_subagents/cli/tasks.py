@@ -24,7 +24,7 @@ from ohm_subagents.commands import (
 )
 from ohm_subagents.contract.result import Err, Ok
 from ohm_subagents.contract.task import Status
-from ohm_subagents.store import TaskQuery
+from ohm_subagents.store import NO_PROCESS, TaskQuery
 from ohm_subagents.views import (
     CONCERNS,
     STUCK_RULE,
@@ -89,17 +89,18 @@ async def print_tasks(
         _print_listed(task, known, depth)
     if shown and with_cost:
         print_text("\n".join(wrap(total_line(shown, of=len(shown) + more), width() if is_terminal() else sys.maxsize)))
-    _tell_states([concerns.get(task.id, task.status) for task in shown], len(shown) + more, below.file)
+    left = sum(owner_of(task, store) == NO_PROCESS for task in shown)
+    _tell_states([concerns.get(task.id, task.status) for task in shown], left, len(shown) + more, below.file)
     _tell_more(shown, more, with_cost=with_cost)
     return SUCCESS
 
 
-def _tell_states(states: Sequence[Concern | Status], kept: int, file: Path | None) -> None:
+def _tell_states(states: Sequence[Concern | Status], left: int, kept: int, file: Path | None) -> None:
     """Say what stuck is, and at the end of a long list, of which the beginning may be out of sight, what is in it."""
     if "stuck" in states:
         complain(STUCK_RULE if is_terminal() else STUCK)
     if is_terminal() and states[1:]:
-        print_styled(list_counts(states, of=kept, width=width(), theme=terminal_theme()))
+        print_styled(list_counts(states, of=kept, left=left, width=width(), theme=terminal_theme()))
     if is_terminal() and "asking" in states:
         print_text(f"Answer: {with_config('ohm requests', file)}")
 
@@ -175,6 +176,8 @@ def _print_listed(task: ListedTask, known: _Known, depth: int) -> None:
             if with_cost and task.status == "succeeded"
             else doing_text(whole, now_ms=now_ms, is_patient=concern is None, awaited=known.awaited.get(task.id))
         )
+    shown_id = short_id(task.id, store) if is_terminal() else task.id
+    why = why.replace(task.id, shown_id)  # the one that it is listed with
     lines = partial(
         task_list_lines,
         task,
@@ -190,7 +193,7 @@ def _print_listed(task: ListedTask, known: _Known, depth: int) -> None:
     )
     if is_terminal():
         asking = whole if concern == "asking" else None
-        shown = lines(asking=asking, short_id=short_id(task.id, store), width=width(), theme=terminal_theme())
+        shown = lines(asking=asking, short_id=shown_id, width=width(), theme=terminal_theme())
         print_styled("\n".join(shown))
     else:
         first, second, *_ = lines()
