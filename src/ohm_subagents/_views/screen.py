@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ohm_subagents._views.theme import Theme
     from ohm_subagents.contract.ids import TaskId
     from ohm_subagents.contract.task import Status
+    from ohm_subagents.contract.usage import Usage
 
 _LEAST_TREE: Final = 2
 """A tree of so many lines tells no more than a row with its words below; half of its lines are for what it asks."""
@@ -119,14 +120,14 @@ def _trees(
 
 
 def sum_line(tasks: Sequence[LiveTask], *, now_ms: int, width: int, theme: Theme) -> str:
-    """Draw how many tasks there are of each kind, what they have used and taken in all, and what is left for them.
+    """Draw how many tasks there are of each kind, what their trees have used and taken, and what is left for them.
 
     Where there is no room for all of that, tokens and calls go first, then the time and the numbers of those that
     nobody has to look at; the first number says of how many it is then. No number is cut.
     """
     counts = _counts(tasks, now_ms)
     told = [*counts.values()]
-    used = sum((one.task.activity.usage for one in tasks), NOTHING_USED)
+    used = _used(tasks)
     began_ms = min((one.task.assignment.created_ms for one in tasks), default=now_ms)
     ended_ms = max((one.task.ended_ms or now_ms for one in tasks), default=now_ms)
     cost: list[Span] = [] if used.cost_usd is None else [("dim", cost_text(used.cost_usd))]
@@ -141,6 +142,21 @@ def sum_line(tasks: Sequence[LiveTask], *, now_ms: int, width: int, theme: Theme
         return stacked(_of_all(kept, told, len(tasks)), width)
 
     return painted(stack(without_spare(parts, spare, lambda kept: len(stack(kept)) == 1))[0], width, theme)
+
+
+def _used(tasks: Sequence[LiveTask]) -> Usage:
+    """Return what tasks have used with all below them, shown or not: each tree once. Each is above those it started."""
+    used = NOTHING_USED
+    counted: set[TaskId | None] = set()
+    for task in (one.task for one in tasks):
+        if task.assignment.parent in counted:
+            counted.add(task.id)
+        elif task.activity.tree_usage is task.activity.usage:
+            used += task.activity.usage
+        else:
+            used += task.activity.tree_usage
+            counted.add(task.id)
+    return used
 
 
 def _without_price(tasks: Sequence[LiveTask]) -> list[Span]:
