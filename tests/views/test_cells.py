@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wcwidth import width as cells_of
 
-from ohm_subagents._views.cells import _NARROW, cells, fit, hung, printable, wrap
+from ohm_subagents._views.cells import _NARROW, cells, cut_lines, fit, hung, printable, wrap
 
 
 @pytest.mark.parametrize(
@@ -112,3 +112,11 @@ def test_each_character_that_is_measured_without_tables_is_one_cell_wide() -> No
     narrow = [sign for sign in map(chr, range(0x3000)) if _NARROW.fullmatch(sign)]
     assert len(narrow) > 900
     assert {sign for sign in narrow if cells_of(sign, control_codes="ignore") != 1} == set()
+
+
+def test_the_first_lines_of_many_say_that_more_follow_and_no_others_are_looked_at() -> None:
+    lines = iter(["one two", "three", "four"])
+    assert cut_lines(lines, width=7, limit=1) == ["one tw…"]
+    assert [*lines] == ["four"]
+    assert cut_lines(["one", "two"], width=7, limit=2) == ["one", "two"]
+    assert cut_lines(["one", "two", "three"], width=7, limit=2) == ["one", "two…"]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from pydantic import JsonValue
 
@@ -152,6 +153,12 @@ def preview_lines(text: str, *, width: int, max_lines: int = PREVIEW_LINES, how:
     if hidden <= 0:
         return lines
     return [fit(f"... ({hidden} earlier lines, {how})", width), *lines[hidden:]]
+
+
+def cut_lines(lines: Iterable[str], *, width: int, limit: int) -> list[str]:
+    """Return the first `limit` of these lines of `width` cells; the last one ends with `…` if more follow."""
+    first = [*islice(lines, limit + 1)]
+    return first if len(first) <= limit else [*first[: limit - 1], fit(first[limit - 1] + ELLIPSIS, width)]
 
 
 def last_lines(text: str, *, width: int, limit: int) -> list[str]:

@@ -146,8 +146,9 @@ def _beside(line: list[Span], texts: Iterable[str], room: int) -> list[Span]:
 def _shortened(words: str, width: int, most: int) -> list[str]:
     """Return words in `most` lines at most, the last one marked where more follow."""
     lines = [*islice(wrap(words, width), most)]
-    rest = words[sum(map(len, lines[:-1])) :].strip()
-    return [*lines[:-1], fit(rest, width)]
+    for line in lines[:-1]:
+        words = words[len(line) :].lstrip()
+    return [*lines[:-1], fit(words, width)]
 
 
 def _times(task: ListedTask, taken_ms: int, now_ms: int) -> list[str]:

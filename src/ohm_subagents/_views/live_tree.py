@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.call_rows import call_row, change_rows, seen_calls
-from ohm_subagents._views.cells import fit, last_lines, one_line, printable, wrapped
+from ohm_subagents._views.cells import cut_lines, fit, last_lines, one_line, printable, wrapped
 from ohm_subagents._views.doing import SAID_CHARS, said_end, why_cancelled, why_failed
 from ohm_subagents._views.quantities import counted, duration_text, usage_parts
 from ohm_subagents._views.spans import Span, painted, span_cells
@@ -74,9 +74,7 @@ def _prompt(task: Task, width: int, limit: int) -> list[list[Span]]:
     prompt = task.assignment.prompt[:SAID_CHARS].strip()
     if limit <= 0 or one_line(prompt) == one_line(task.assignment.description[:SAID_CHARS]):
         return []
-    lines = [*wrapped(prompt, width)]
-    cut = [*lines[: limit - 1], fit(f"{lines[limit - 1]}…", width)] if len(lines) > limit else lines
-    return [[("muted", line)] for line in cut]
+    return [[("muted", line)] for line in cut_lines(wrapped(prompt, width), width=width, limit=limit)]
 
 
 def _rows(live: LiveTask, now_ms: int, room: int) -> list[list[Line]]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ohm_subagents._records import dataclass
-from ohm_subagents._views.cells import ELLIPSIS, fit, printable, wrap
+from ohm_subagents._views.cells import cut_lines, fit, printable, wrap
 from ohm_subagents._views.task_texts import DONE, FAILED, STARTED, STATUS_TOKENS, UPDATED
 from ohm_subagents._views.theme import PLAIN
 
@@ -143,10 +142,7 @@ def _block(text: str, *, limit: int, width: int) -> list[str]:
     """Return the first `limit` wrapped lines; the last one ends with `…` if there were more."""
     if len(text) <= width and text.isascii() and text.isprintable():
         return [text.strip()]
-    lines = list(islice(wrap(printable(text).strip(), width), limit + 1))
-    if len(lines) > limit:
-        return [*lines[: limit - 1], fit(lines[limit - 1] + ELLIPSIS, width)]
-    return lines
+    return cut_lines(wrap(printable(text).strip(), width), width=width, limit=limit)
 
 
 def _marked(row: str) -> str:

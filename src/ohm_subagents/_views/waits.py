@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from ohm_subagents._views.call_rows import ASKED, seen_calls
-from ohm_subagents._views.cells import ELLIPSIS, cells, fit, one_line, wrap
+from ohm_subagents._views.cells import cells, cut_lines, one_line, wrap
 from ohm_subagents._views.quantities import age_text, clock_text, duration_text
 from ohm_subagents._views.request_texts import landing_text, request_text
 from ohm_subagents._views.tool_calls import call_subject
@@ -117,9 +116,7 @@ def _reason(request: Request, task: Task, width: int) -> str:
 
 
 def _asked(words: str, named: str, width: int, limit: int) -> list[list[Span]]:
-    lines = [*islice(wrap(words, width), limit + 1)]
-    if len(lines) > limit:
-        lines = [*lines[: limit - 1], fit(f"{lines[limit - 1]}{ELLIPSIS}", width)]
+    lines = cut_lines(wrap(words, width), width=width, limit=limit)
     asked: list[list[Span]] = [[("warning", line)] for line in lines]
     if cells(lines[-1]) + cells(named) <= width:
         asked[-1].append(("dim", named))
