@@ -14,6 +14,7 @@ from screen import PATIENCE_S, on_terminal
 from store_tasks import Clock, Hand, opened
 
 from ohm_subagents.cli.fleet import Fleet
+from ohm_subagents.cli.table import Table
 from ohm_subagents.commands import system_clock
 from ohm_subagents.contract import Budget, RunEnded, StartBudget, Succeeded, TaskSettled, Usage, UsageAdded
 
@@ -108,6 +109,21 @@ def test_what_a_task_asks_is_answered_from_the_table(ohm, ohm_process) -> None:
             screen.type("q")
             screen.wait_for_end()
         assert process.wait(PATIENCE_S) == 0
+
+
+@pytest.mark.anyio
+async def test_no_letter_chooses_a_row_where_its_pair_sorts(ohm) -> None:
+    clock = Clock(system_clock())
+    async with opened("sqlite", ohm.root / "config", clock) as store:
+        Hand(store, clock).started("task_1")
+        await store.flush()
+        table = Table(Fleet(store, settled=0), "time", opens=lambda _, table: table)
+        assert table.press("j") is None
+        assert table.press("k") is table
+        assert "sorted by tokens" in table.frame(80, 9)
+        assert table.selection.chosen is None
+        assert table.press(DOWN) is table
+    assert table.selection.chosen == "task_1"
 
 
 @pytest.mark.anyio

@@ -13,7 +13,7 @@ from ohm_subagents._plugins.hooks.specs import hookimpl
 from ohm_subagents._terminal.hint import Note, hint_lines
 from ohm_subagents._terminal.prompts import answer_command, unbroken
 from ohm_subagents._terminal.selection import STEPS, Selection
-from ohm_subagents._terminal.shown import Leave
+from ohm_subagents._terminal.shown import Leave, count_going_below
 from ohm_subagents._terminal.terminal import is_terminal, prose_lines
 from ohm_subagents._views.call_waits import ended_waits
 from ohm_subagents._views.cells import wrapped
@@ -31,6 +31,7 @@ from ohm_subagents.contract.events import (
     ThinkingDelta,
     ToolStarted,
 )
+from ohm_subagents.contract.listed_task import ListedTask
 from ohm_subagents.contract.requests import AnswerAwaited, AnswerGiven
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class Board:
         return [one._replace(depth=depth) for depth, one in ordered]
 
     @property
-    def asks_alone(self) -> bool:
+    def asks_at_once(self) -> bool:
         """True if every task that has not settled waits for an answer."""
         return all(one.task.requests or one.task.is_terminal for one in self.tasks)
 
@@ -120,7 +121,7 @@ class Board:
         return next((one for one in tasks if len(tasks) == 1 or one.id == self.selection.chosen), None)
 
     @property
-    def target(self) -> Task | None:
+    def follow_up_task(self) -> Task | None:
         """The task that a key is about: the chosen one, else the first that has not settled, else the first."""
         tasks = [one.task for one in self.tasks]
         chosen = [one for one in tasks if one.id == self.selection.chosen] or [
@@ -129,7 +130,7 @@ class Board:
         return next(iter(chosen or tasks), None)
 
     @property
-    def asked(self) -> Request | None:
+    def next_request(self) -> Request | None:
         """The request of the chosen task; where that asks nothing, of the first that does."""
         asking = [one.task for one in self.tasks if one.task.requests]
         chosen = [one for one in asking if one.id == self.selection.chosen]
@@ -147,11 +148,7 @@ class Board:
 
     def going_below(self, task_id: TaskId) -> int:
         """Return how many tasks below one have not settled."""
-        below = {task_id}
-        for one in self.tasks:  # each is above those that it has started
-            if one.task.assignment.parent in below:
-                below.add(one.task.id)
-        return sum(one.task.id in below - {task_id} and not one.task.is_terminal for one in self.tasks)
+        return count_going_below(task_id, (ListedTask.of(one.task) for one in self.tasks))
 
     def press(self, key: str) -> Shown | Leave | None:
         """Choose a task or none, open or close it, or leave; see `Shown`."""

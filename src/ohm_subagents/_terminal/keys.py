@@ -97,7 +97,7 @@ class Keyboard:
         return "\n".join(filter(None, [self._shown.sum_line(width()), place + asker(request, task)]))
 
     def _is_due(self, request: Request) -> bool:
-        return request.id == self._wanted or (self._shown.asks_alone and not self._is_put_off)
+        return request.id == self._wanted or (self._shown.asks_at_once and not self._is_put_off)
 
     async def _obey(self, key: str) -> None:
         shown = self._shown
@@ -134,7 +134,7 @@ class Keyboard:
 
     async def _send(self) -> None:
         """Let a follow-up be typed for the chosen task, and send it."""
-        task, words = self._shown.target, None
+        task, words = self._shown.follow_up_task, None
         if task is None:
             self._shown.note.say(_CHOOSE)
             return
@@ -176,7 +176,7 @@ class Keyboard:
 
     def _answer(self) -> None:
         """Let the request of the chosen task be answered; where that asks nothing, that of the first that does."""
-        asked = self._shown.asked
+        asked = self._shown.next_request
         if asked is None:
             return
         if asked.id not in self._pending:

@@ -9,8 +9,10 @@ if TYPE_CHECKING:
 
     from ohm_subagents.contract import TaskId
 
-STEPS: Final = {"\x1b[A": -1, "\x1bOA": -1, "k": -1, "\x1b[B": 1, "\x1bOB": 1, "j": 1, "\t": 1}
+ARROWS: Final = {"\x1b[A": -1, "\x1bOA": -1, "\x1b[B": 1, "\x1bOB": 1, "\t": 1}
 """The keys that choose the next task, or the one before."""
+STEPS: Final = {**ARROWS, "k": -1, "j": 1}
+"""The same, with letters, where none of these does something else."""
 
 
 class Selection:

@@ -6,10 +6,12 @@ from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import anyio
 
     from ohm_subagents._terminal.hint import Note
-    from ohm_subagents.contract import Request, Task, TaskId
+    from ohm_subagents.contract import ListedTask, Request, Task, TaskId
 
 
 class Leave(Enum):
@@ -35,7 +37,7 @@ class Shown(Protocol):
         ...
 
     @property
-    def asks_alone(self) -> bool:
+    def asks_at_once(self) -> bool:
         """True if every task that has not settled waits for an answer, so that it is asked at once."""
         ...
 
@@ -45,12 +47,12 @@ class Shown(Protocol):
         ...
 
     @property
-    def target(self) -> Task | None:
+    def follow_up_task(self) -> Task | None:
         """The task that a follow-up is for."""
         ...
 
     @property
-    def asked(self) -> Request | None:
+    def next_request(self) -> Request | None:
         """The request of the chosen task; where that asks nothing, of the first that does."""
         ...
 
@@ -80,6 +82,17 @@ class Shown(Protocol):
         A key that leaves the program is left to the caller: some task may end with it.
         """
         ...
+
+
+def count_going_below(task_id: TaskId, tasks: Iterable[ListedTask]) -> int:
+    """Count the tasks below one that have not settled; each of `tasks` stands above those that it has started."""
+    below: set[TaskId | None] = {task_id}
+    going = 0
+    for task in tasks:
+        if task.parent in below:
+            below.add(task.id)
+            going += not task.is_terminal
+    return going
 
 
 class Front:

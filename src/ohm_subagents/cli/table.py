@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from ohm_subagents._terminal.hint import Note, hint_lines
-from ohm_subagents._terminal.selection import STEPS, Selection
-from ohm_subagents._terminal.shown import Leave
+from ohm_subagents._terminal.selection import ARROWS, Selection
+from ohm_subagents._terminal.shown import Leave, count_going_below
 from ohm_subagents.commands import system_clock, terminal_theme
 from ohm_subagents.views import fleet_lines, fleet_order, fleet_sums
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ohm_subagents._terminal.shown import Shown
     from ohm_subagents.cli.fleet import Fleet
-    from ohm_subagents.contract import ListedTask, Request, Task, TaskId
+    from ohm_subagents.contract import Request, Task, TaskId
     from ohm_subagents.views import FleetRow, FleetSort
 
 _SORTS: Final[dict[str, FleetSort]] = {"c": "cost", "t": "time", "k": "tokens", "p": "profile"}
@@ -38,7 +38,7 @@ class Table:
         self._theme = terminal_theme()
 
     @property
-    def asks_alone(self) -> bool:
+    def asks_at_once(self) -> bool:
         """False: nobody is asked before a key is pressed for it."""
         return False
 
@@ -50,12 +50,12 @@ class Table:
         return self.task(found[0].listed.id) if found else None
 
     @property
-    def target(self) -> Task | None:
+    def follow_up_task(self) -> Task | None:
         """The same: a follow-up goes to no other one."""
         return self.chosen_task
 
     @property
-    def asked(self) -> Request | None:
+    def next_request(self) -> Request | None:
         """The request of the chosen task; where that asks nothing, of the first that does."""
         asking = [row.task for row in self._ordered() if row.task is not None and row.task.requests]
         chosen = [one for one in asking if one.id == self.selection.chosen]
@@ -67,13 +67,7 @@ class Table:
 
     def going_below(self, task_id: TaskId) -> int:
         """Return how many tasks below one have not settled."""
-        below: set[TaskId | None] = {task_id}
-        going: list[ListedTask] = []
-        for row in self._ordered():  # each is below the one that has started it
-            if row.listed.parent in below:
-                below.add(row.listed.id)
-                going += [] if row.listed.is_terminal else [row.listed]
-        return len(going)
+        return count_going_below(task_id, (row.listed for row in self._ordered()))
 
     def sum_line(self, width: int) -> str:
         """Return what the tasks came to so far, without colours."""
@@ -95,8 +89,8 @@ class Table:
                 return self._open()
             case _ if key in _SORTS:
                 self._sort = _SORTS[key]
-            case _ if key in STEPS:
-                self.selection.move([row.listed.id for row in self._ordered()], STEPS[key])
+            case _ if key in ARROWS:
+                self.selection.move([row.listed.id for row in self._ordered()], ARROWS[key])
             case _:
                 return None
         return self
@@ -129,7 +123,7 @@ class Table:
         sorts = [f"{key} {'▾ ' if sort == self._sort else ''}{sort}" for key, sort in _SORTS.items()]
         if not self._fleet.rows:
             return ["q quit"]
-        steer = ["s send", *(["a answer"] if self.asked is not None else []), "x cancel"]
+        steer = ["s send", *(["a answer"] if self.next_request is not None else []), "x cancel"]
         return ["q quit", "↑↓ choose ▸", "Enter open", *steer, *sorts]
 
     def _ordered(self) -> list[FleetRow]:
