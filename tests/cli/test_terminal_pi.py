@@ -68,7 +68,8 @@ def test_the_children_of_a_batch_of_nested_pis_are_drawn_with_their_rows(ohm, oh
             screen.wait_for_end()
             os.close(gate)
             assert process.wait(PATIENCE_S) == 0
-    final = screen.text.rpartition("2 succeeded · ")[2]
+    final = screen.text.rpartition(" · s send\n")[2]
+    assert "\n2 succeeded · " in final
     for part in ("Docs", "Tests"):
         assert f"  ✓ Finder · {part}\n    ├── ✓ bash {command} · " in final
         assert f"  ✓ Finder · {part}\nIt is there.\n" in final

@@ -14,6 +14,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 APP = Path(__file__).parents[1] / "app"
 MODULES = ("test_handles", "test_calls", "test_call_options", "test_deliveries", "test_event_streams", "test_mailbox")
 RECONFIGURED = "`reconfigure` is about the parts in the program"
+NO_OHM = "the backend of a server has no `Ohm` of the program"
 OWN = {
     "a_handle_goes_on_with_a_task_that_failed_but_not_with_one_that_was_refused": RECONFIGURED,
     "a_new_configuration_is_seen_by_everything_that_starts_after_it": RECONFIGURED,
@@ -22,7 +23,8 @@ OWN = {
     "a_call_that_was_begun_has_the_result_of_one_that_was_waited_for": "the clock of a server does not stand still",
     "leaving_the_ohm_cancels_what_is_in_the_background": "leaving it cancels nothing",
     "an_ohm_that_closes_ends_its_calls_and_their_waiters": "leaving it cancels nothing",
-    "a_call_of_a_subagent_is_not_part_of_the_call_above_it": "the backend of a server has no `Ohm` of the program",
+    "a_call_of_a_subagent_is_not_part_of_the_call_above_it": NO_OHM,
+    "tasks_that_a_start_without_an_id_begins_together_have_one_and_are_found_by_it": NO_OHM,
     "a_consumer_waits_for_the_next_and_ends_with_its_ohm": "it looks into the store of another process now and then",
 }
 """The tests of what is different with a server, with the reason."""

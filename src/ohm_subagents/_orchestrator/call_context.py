@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ohm_subagents._orchestrator.ledger import Ledger
 from ohm_subagents.contract.account import StartBudget
-from ohm_subagents.contract.ids import CallId
+from ohm_subagents.contract.ids import CallId, new_batch_id
 from ohm_subagents.contract.usage import NOTHING_USED
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class CallContext(NamedTuple):
         """
         caller, level = self.child(budget, owner="the call"), self.level + 1
         if tasks > 1 and (caller.call, caller.task_id, caller.outside) == (None, None, None):
-            caller = caller._replace(call=new_call_id())
+            caller = caller._replace(call=new_batch_id())
         if tasks > 1 and caller.ledger.limits(level):
             rest = replace(caller.ledger.remaining(level), wall_ends_ms=None)  # time is not shared out
             shares = StartBudget(id=f"start_{token_hex(16)}", budget=rest.with_used(NOTHING_USED, now_ms=0))

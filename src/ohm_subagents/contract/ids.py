@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from secrets import token_hex
-from typing import NewType
+from typing import Final, NewType
 
 TaskId = NewType("TaskId", str)
 SessionId = NewType("SessionId", str)
 CallId = NewType("CallId", str)
 
+_BATCH: Final = re.compile("batch_[0-9a-f]{32}")
+
 Clock = Callable[[], int]
 """Epoch milliseconds, for stamps and retention. Deadlines follow the event loop instead."""
+
+
+def new_batch_id() -> CallId:
+    """Return an id for a start of several tasks that is no call with an id of its own."""
+    return CallId(f"batch_{token_hex(16)}")
+
+
+def is_batch_id(call: CallId) -> bool:
+    """Return True for an id that `new_batch_id` has made."""
+    return _BATCH.fullmatch(call) is not None
 
 
 def task_ids(clock: Clock, *, first: int = 1) -> Callable[[], TaskId]:

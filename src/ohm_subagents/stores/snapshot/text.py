@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ohm_subagents.contract.events import AgentEnded, TextDelta, ToolEnded, ToolStarted, ToolUpdated
+from ohm_subagents.contract.ids import is_batch_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -104,7 +105,7 @@ def _printed(task: Task) -> JsonValue:
         "invocation": task.assignment.invocation,
         "followUpPrompts": [*_follow_ups(task)],
     }
-    if task.assignment.call is not None:
+    if task.assignment.call is not None and not is_batch_id(task.assignment.call):  # a key more than the file has
         entry["callId"] = task.assignment.call
     if task.ended_ms is not None:
         record["endedAtEpochMs"] = task.ended_ms
